@@ -1,0 +1,1 @@
+//! Files for kinfold: tables, answer files and models.

@@ -1,0 +1,3 @@
+//! Parts that methods share.
+
+pub mod par;
