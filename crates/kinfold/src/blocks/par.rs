@@ -43,9 +43,8 @@ impl Pool {
     ) -> Vec<T> {
         let chunk = chunk.max(1);
         match &self.0 {
-            Some(pool) if out.len() > chunk => pool.install(|| {
-                out.par_chunks_mut(chunk).enumerate().map(|(i, slice)| work(i * chunk, slice)).collect()
-            }),
+            Some(pool) if out.len() > chunk => pool
+                .install(|| out.par_chunks_mut(chunk).enumerate().map(|(i, slice)| work(i * chunk, slice)).collect()),
             _ => out.chunks_mut(chunk).enumerate().map(|(i, slice)| work(i * chunk, slice)).collect(),
         }
     }

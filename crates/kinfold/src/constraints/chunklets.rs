@@ -157,11 +157,8 @@ impl ConstraintSet {
             )));
         }
         let of = |row: u32| chunk_of[row as usize];
-        let from_pairs = self
-            .pairs()
-            .iter()
-            .filter(|p| p.kind == Kind::CannotLink && counts(p.weight))
-            .map(|p| (of(p.a), of(p.b)));
+        let from_pairs =
+            self.pairs().iter().filter(|p| p.kind == Kind::CannotLink && counts(p.weight)).map(|p| (of(p.a), of(p.b)));
         let from_groups = groups().flat_map(|g| {
             g.iter().enumerate().flat_map(move |(i, &x)| g[i + 1..].iter().map(move |&y| (of(x), of(y))))
         });
@@ -306,13 +303,10 @@ mod tests {
     fn closure_matches_the_worked_example() {
         let c = set(8, &[(MustLink, 0, 1), (MustLink, 1, 2), (MustLink, 3, 4), (CannotLink, 2, 3), (CannotLink, 5, 6)]);
         let q = c.close().unwrap();
-        assert_eq!((0..q.len() as u32).map(|a| q.members(a).to_vec()).collect::<Vec<_>>(), [
-            vec![0, 1, 2],
-            vec![3, 4],
-            vec![5],
-            vec![6],
-            vec![7]
-        ]);
+        assert_eq!(
+            (0..q.len() as u32).map(|a| q.members(a).to_vec()).collect::<Vec<_>>(),
+            [vec![0, 1, 2], vec![3, 4], vec![5], vec![6], vec![7]]
+        );
         assert_eq!(q.graph().edge_count(), 2);
         assert_eq!((q.entailed_must_links(), q.entailed_cannot_links()), (4, 7));
         assert_eq!(q.entails(0, 4), Entailed::Different);

@@ -73,7 +73,7 @@ impl Graph {
         self.neighbours(from).binary_search(&to).is_ok()
     }
     /// Every edge once, as (smaller, larger), ascending.
-    pub fn edges(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+    pub fn edges(&self) -> impl Iterator<Item = (u32, u32)> + Clone + '_ {
         (0..self.len() as u32)
             .flat_map(move |a| self.neighbours(a).iter().filter(move |&&b| a < b).map(move |&b| (a, b)))
     }

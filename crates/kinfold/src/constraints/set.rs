@@ -159,7 +159,14 @@ impl ConstraintSet {
         self.add_weighted_pair(kind, a, b, f64::INFINITY, Origin::default())
     }
     /// A pair with a weight and where it came from.
-    pub fn add_weighted_pair(&mut self, kind: Kind, a: usize, b: usize, weight: f64, origin: Origin) -> Result<ConstraintId> {
+    pub fn add_weighted_pair(
+        &mut self,
+        kind: Kind,
+        a: usize,
+        b: usize,
+        weight: f64,
+        origin: Origin,
+    ) -> Result<ConstraintId> {
         let (a, b) = (self.check(a, weight)?, self.check(b, weight)?);
         self.pairs.push(Pair { a: a.min(b), b: a.max(b), kind, weight, origin });
         Ok(ConstraintId::Pair(self.pairs.len() as u32 - 1))
@@ -180,8 +187,16 @@ impl ConstraintSet {
         Ok(ConstraintId::Set(self.sets.len() as u32 - 1))
     }
     /// A partial labelling; `lines` may be empty.
-    pub fn add_labels(&mut self, rows: &[(usize, u32)], names: Vec<String>, lines: Vec<u32>, weight: f64, origin: Origin) -> Result<ConstraintId> {
-        let rows = rows.iter().map(|&(row, label)| Ok((self.check(row, weight)?, label))).collect::<Result<Vec<_>>>()?;
+    pub fn add_labels(
+        &mut self,
+        rows: &[(usize, u32)],
+        names: Vec<String>,
+        lines: Vec<u32>,
+        weight: f64,
+        origin: Origin,
+    ) -> Result<ConstraintId> {
+        let rows =
+            rows.iter().map(|&(row, label)| Ok((self.check(row, weight)?, label))).collect::<Result<Vec<_>>>()?;
         self.labels.push(PartialLabels { rows, names, weight, origin, lines });
         Ok(ConstraintId::Labels(self.labels.len() as u32 - 1))
     }
@@ -212,7 +227,13 @@ impl ConstraintSet {
     pub fn expanded(&self) -> impl Iterator<Item = Pair> + '_ {
         let sets = self.sets.iter().flat_map(|s| {
             s.members.iter().enumerate().flat_map(move |(i, &x)| {
-                s.members[i + 1..].iter().map(move |&y| Pair { a: x.min(y), b: x.max(y), kind: s.kind, weight: s.weight, origin: s.origin })
+                s.members[i + 1..].iter().map(move |&y| Pair {
+                    a: x.min(y),
+                    b: x.max(y),
+                    kind: s.kind,
+                    weight: s.weight,
+                    origin: s.origin,
+                })
             })
         });
         let labels = self.labels.iter().flat_map(|l| {

@@ -241,7 +241,9 @@ fn standard<F: Float>(data: &Dataset<'_, F>) -> Transform {
 
 fn robust<F: Float>(data: &Dataset<'_, F>) -> Result<Transform> {
     let Rows::Dense(d) = data.rows() else {
-        return Err(Error::Parameter("robust scaling needs dense rows; use standard, unit or tf-idf on sparse ones".into()));
+        return Err(Error::Parameter(
+            "robust scaling needs dense rows; use standard, unit or tf-idf on sparse ones".into(),
+        ));
     };
     let (mut shift, mut factor) = (Vec::new(), Vec::new());
     let mut column = vec![0.0; data.n()];
