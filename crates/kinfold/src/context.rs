@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::blocks::par::Pool;
 use crate::rng::Rng;
 
-/// Receives progress. Called from the thread that started the run, at most once per checkpoint.
+/// Receives progress, at most once per checkpoint, from any worker thread.
 pub trait Progress: Send + Sync {
     /// `done` of `total` units of `stage` are finished; `total` is `None` when nobody knows it.
     fn step(&self, stage: &str, done: u64, total: Option<u64>);

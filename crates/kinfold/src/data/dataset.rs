@@ -3,49 +3,62 @@
 use crate::error::{Error, Result};
 
 /// f32 or f64.
-pub trait Float: Copy + PartialOrd + Send + Sync + std::fmt::Debug + Default + 'static {
+pub trait Float:
+    Copy
+    + PartialOrd
+    + Send
+    + Sync
+    + std::fmt::Debug
+    + Default
+    + std::ops::Add<Output = Self>
+    + std::ops::Sub<Output = Self>
+    + std::ops::Mul<Output = Self>
+    + 'static
+{
     /// "f32" or "f64".
     const NAME: &'static str;
     /// Widens.
     fn to_f64(self) -> f64;
     /// Narrows.
     fn from_f64(value: f64) -> Self;
-    /// The slice itself if it is one of f32 (to pick a kernel).
-    fn as_f32(values: &[Self]) -> Option<&[f32]>;
-    /// The slice itself if it is one of f64 (to pick a kernel).
-    fn as_f64(values: &[Self]) -> Option<&[f64]>;
+    /// `self · a + b`, rounded once.
+    fn fused(self, a: Self, b: Self) -> Self;
+    /// Larger than every finite value.
+    const INFINITY: Self;
 }
 
 impl Float for f32 {
     const NAME: &'static str = "f32";
+    #[inline(always)]
     fn to_f64(self) -> f64 {
         f64::from(self)
     }
+    #[inline(always)]
     fn from_f64(value: f64) -> Self {
         value as f32
     }
-    fn as_f32(values: &[Self]) -> Option<&[f32]> {
-        Some(values)
+    #[inline(always)]
+    fn fused(self, a: Self, b: Self) -> Self {
+        self.mul_add(a, b)
     }
-    fn as_f64(_: &[Self]) -> Option<&[f64]> {
-        None
-    }
+    const INFINITY: Self = Self::INFINITY;
 }
 
 impl Float for f64 {
     const NAME: &'static str = "f64";
+    #[inline(always)]
     fn to_f64(self) -> f64 {
         self
     }
+    #[inline(always)]
     fn from_f64(value: f64) -> Self {
         value
     }
-    fn as_f32(_: &[Self]) -> Option<&[f32]> {
-        None
+    #[inline(always)]
+    fn fused(self, a: Self, b: Self) -> Self {
+        self.mul_add(a, b)
     }
-    fn as_f64(values: &[Self]) -> Option<&[f64]> {
-        Some(values)
-    }
+    const INFINITY: Self = Self::INFINITY;
 }
 
 /// Dense rows, row-major.
@@ -135,7 +148,17 @@ impl<'a, F: Float> Dataset<'a, F> {
         if let Some(at) = values.iter().position(|v| !v.to_f64().is_finite()) {
             return Err(Error::NotFinite { row: at / dims, column: at % dims, value: values[at].to_f64() });
         }
-        Ok(Dataset { rows: Rows::Dense(Dense { values, dims }), n: values.len() / dims, weights: None })
+        Ok(Dataset::dense_trusted(values, dims))
+    }
+
+    /// Dense rows whose values are known to be finite and whose shape is known to fit.
+    pub(crate) fn dense_trusted(values: &'a [F], dims: usize) -> Dataset<'a, F> {
+        Dataset { rows: Rows::Dense(Dense { values, dims }), n: values.len() / dims.max(1), weights: None }
+    }
+
+    /// Sparse rows that are known to be well-formed.
+    pub(crate) fn sparse_trusted(starts: &'a [usize], columns: &'a [u32], values: &'a [F], dims: usize) -> Dataset<'a, F> {
+        Dataset { rows: Rows::Sparse(Csr { starts, columns, values, dims }), n: starts.len() - 1, weights: None }
     }
 
     /// Sparse rows: row i has the entries `starts[i]..starts[i + 1]`, columns ascending and below `dims`.
@@ -163,7 +186,7 @@ impl<'a, F: Float> Dataset<'a, F> {
                 return Err(Error::NotFinite { row, column: cols[at] as usize, value });
             }
         }
-        Ok(Dataset { rows: Rows::Sparse(Csr { starts, columns, values, dims }), n: starts.len() - 1, weights: None })
+        Ok(Dataset::sparse_trusted(starts, columns, values, dims))
     }
 
     /// The same rows, row i counting `weights[i]` times.

@@ -35,6 +35,14 @@ impl<F: Float> Table<F> {
         }
     }
 
+    /// The borrowed view of rows that the engine made itself and knows to be well-formed.
+    pub(crate) fn lend(&self) -> Dataset<'_, F> {
+        match self {
+            Table::Dense { values, dims } => Dataset::dense_trusted(values, *dims),
+            Table::Sparse { starts, columns, values, dims } => Dataset::sparse_trusted(starts, columns, values, *dims),
+        }
+    }
+
     /// A copy of some rows of a data set, in the order given, without weights.
     pub fn select(data: &Dataset<'_, F>, rows: &[usize]) -> Table<F> {
         match data.rows() {

@@ -1,1 +1,6 @@
-//! kernels
+//! Distance, nearest centre, sums: slices in, slices out. The only place with SIMD and `unsafe`; every kernel has a
+//! plain twin that it is tested against.
+
+pub(crate) mod nearest;
+
+pub(crate) use nearest::Centres;

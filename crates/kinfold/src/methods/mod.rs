@@ -1,1 +1,232 @@
-//! methods
+//! The clustering methods: one file each, one line each in [`METHODS`]. Command line, help, method pages, forms and
+//! conformance tests are made from that table.
+
+mod kmeans;
+
+use crate::constraints::{Chunklets, ConstraintSet};
+use crate::context::{RunContext, Termination};
+use crate::data::{Dataset, Float, Matrix};
+use crate::error::{Error, Result};
+use crate::params::{Parameter, Params};
+
+/// What a method is asked to do.
+#[derive(Clone, Copy)]
+pub struct Problem<'a, F> {
+    /// The rows.
+    pub data: &'a Dataset<'a, F>,
+    /// The constraints as given, for methods that work pair by pair.
+    pub given: &'a ConstraintSet,
+    /// What follows from the hard ones.
+    pub chunklets: &'a Chunklets,
+    /// Number of clusters.
+    pub k: usize,
+    /// Bounds on cluster sizes.
+    pub sizes: SizeBounds,
+}
+
+/// Smallest and largest number of rows (or row weight) of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SizeBounds {
+    /// At least this.
+    pub min: f64,
+    /// At most this.
+    pub max: f64,
+}
+
+impl Default for SizeBounds {
+    fn default() -> Self {
+        SizeBounds { min: 0.0, max: f64::INFINITY }
+    }
+}
+
+impl SizeBounds {
+    /// Do they bind at all?
+    pub fn are_given(&self) -> bool {
+        *self != SizeBounds::default()
+    }
+}
+
+/// What a method returns. Violations and the objective are counted by the frame around it, not by the method.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Clustering {
+    /// Cluster of every row, from 0.
+    pub labels: Vec<u32>,
+    /// Centres of the clusters where the method has them (k × dims).
+    pub centres: Option<Matrix>,
+    /// The method's own objective after each iteration of the restart that won.
+    pub trace: Vec<f64>,
+    /// Iterations of that restart.
+    pub iterations: usize,
+    /// How it ended.
+    pub termination: Termination,
+    /// Things a user should know: fallbacks, heuristics, restarts that failed.
+    pub notes: Vec<String>,
+}
+
+/// A clustering method: what an author writes.
+pub trait Method: Send + Sync {
+    /// Its parameters.
+    type Params: Params;
+    /// The table entry.
+    const INFO: Info;
+
+    /// Makes the method from checked parameters.
+    fn new(params: Self::Params) -> Result<Self>
+    where
+        Self: Sized;
+
+    /// Clusters.
+    fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering>;
+
+    /// What the method minimises, recomputed from the labels. The default is the sum of squared distances to the means.
+    fn objective<F: Float>(&self, problem: &Problem<'_, F>, clustering: &Clustering) -> f64 {
+        crate::blocks::means::sum_of_squares(problem.data, &clustering.labels, problem.k)
+    }
+}
+
+/// What a method can do with the constraints it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Listens {
+    /// Not at all: a baseline.
+    No,
+    /// It prefers to keep them.
+    Soft,
+    /// It keeps every one, or proves or reports that it cannot.
+    Hard,
+}
+
+/// What a table entry says about a method.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Info {
+    /// Its name.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Where it comes from.
+    pub paper: &'static str,
+    /// What it minimises, as a formula.
+    pub minimises: &'static str,
+    /// How constraints enter.
+    pub constraints: &'static str,
+    /// Cost per iteration.
+    pub cost: &'static str,
+    /// Does it keep constraints?
+    pub listens: Listens,
+    /// Does it take sparse rows without making them dense?
+    pub sparse: bool,
+    /// Does it take bounds on cluster sizes?
+    pub sizes: bool,
+    /// Does it choose the representation by itself unless told?
+    pub represents: bool,
+    /// Is the trace free of rises, and does it end at the objective?
+    pub monotone: bool,
+}
+
+/// A method without its type: what the table gives out.
+pub trait AnyMethod: Send + Sync {
+    /// The table entry.
+    fn info(&self) -> &'static Info;
+    /// [`Method::run`] on f32 rows.
+    fn run_f32(&self, ctx: &RunContext, problem: &Problem<'_, f32>) -> Result<Clustering>;
+    /// [`Method::run`] on f64 rows.
+    fn run_f64(&self, ctx: &RunContext, problem: &Problem<'_, f64>) -> Result<Clustering>;
+    /// [`Method::objective`] on f32 rows.
+    fn objective_f32(&self, problem: &Problem<'_, f32>, clustering: &Clustering) -> f64;
+    /// [`Method::objective`] on f64 rows.
+    fn objective_f64(&self, problem: &Problem<'_, f64>, clustering: &Clustering) -> f64;
+}
+
+impl<M: Method> AnyMethod for M {
+    fn info(&self) -> &'static Info {
+        const { &M::INFO }
+    }
+    fn run_f32(&self, ctx: &RunContext, problem: &Problem<'_, f32>) -> Result<Clustering> {
+        self.run(ctx, problem)
+    }
+    fn run_f64(&self, ctx: &RunContext, problem: &Problem<'_, f64>) -> Result<Clustering> {
+        self.run(ctx, problem)
+    }
+    fn objective_f32(&self, problem: &Problem<'_, f32>, clustering: &Clustering) -> f64 {
+        self.objective(problem, clustering)
+    }
+    fn objective_f64(&self, problem: &Problem<'_, f64>, clustering: &Clustering) -> f64 {
+        self.objective(problem, clustering)
+    }
+}
+
+/// Calls the f32 or f64 form of a method by the type of the rows.
+pub trait Typed: Float {
+    /// Runs.
+    fn run(method: &dyn AnyMethod, ctx: &RunContext, problem: &Problem<'_, Self>) -> Result<Clustering>;
+    /// Recomputes the objective.
+    fn objective(method: &dyn AnyMethod, problem: &Problem<'_, Self>, clustering: &Clustering) -> f64;
+}
+
+impl Typed for f32 {
+    fn run(method: &dyn AnyMethod, ctx: &RunContext, problem: &Problem<'_, f32>) -> Result<Clustering> {
+        method.run_f32(ctx, problem)
+    }
+    fn objective(method: &dyn AnyMethod, problem: &Problem<'_, f32>, clustering: &Clustering) -> f64 {
+        method.objective_f32(problem, clustering)
+    }
+}
+
+impl Typed for f64 {
+    fn run(method: &dyn AnyMethod, ctx: &RunContext, problem: &Problem<'_, f64>) -> Result<Clustering> {
+        method.run_f64(ctx, problem)
+    }
+    fn objective(method: &dyn AnyMethod, problem: &Problem<'_, f64>, clustering: &Clustering) -> f64 {
+        method.objective_f64(problem, clustering)
+    }
+}
+
+/// One line of the table.
+pub struct Entry {
+    /// What it is.
+    pub info: &'static Info,
+    /// Its parameters.
+    pub parameters: fn() -> Vec<Parameter>,
+    /// Makes it from `name = value` settings.
+    pub build: fn(&[(String, String)]) -> Result<Box<dyn AnyMethod>>,
+}
+
+const fn entry<M: Method + 'static>() -> Entry {
+    Entry {
+        info: const { &M::INFO },
+        parameters: M::Params::describe,
+        build: |settings| Ok(Box::new(M::new(M::Params::from_settings(M::INFO.name, settings)?)?)),
+    }
+}
+
+/// Every method.
+pub static METHODS: &[Entry] = &[entry::<kmeans::Kmeans>()];
+
+/// The entry of that name.
+pub fn find(name: &str) -> Result<&'static Entry> {
+    METHODS.iter().find(|e| e.info.name == name).ok_or_else(|| Error::NoSuchName {
+        family: "method",
+        name: name.to_owned(),
+        hint: closest(name, METHODS.iter().map(|e| e.info.name)).map(str::to_owned),
+    })
+}
+
+/// The known name that is closest to a misspelt one, if any is close.
+pub fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |a: &str, b: &str| {
+        let b: Vec<char> = b.to_lowercase().chars().collect();
+        let mut row: Vec<usize> = (0..=b.len()).collect();
+        for (i, x) in a.to_lowercase().chars().enumerate() {
+            let mut diagonal = row[0];
+            row[0] = i + 1;
+            for (j, &y) in b.iter().enumerate() {
+                let substituted = diagonal + usize::from(x != y);
+                diagonal = row[j + 1];
+                row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+            }
+        }
+        row[b.len()]
+    };
+    let best = known.map(|k| (distance(name, k), k)).min()?;
+    (best.0 <= 1 + name.chars().count() / 4).then_some(best.1)
+}

@@ -1,0 +1,261 @@
+//! The k-means iteration shared by every method with centres: free rows to their nearest centre in one fused parallel
+//! pass, bound units wherever `place` puts them, centres to the means. With an exact `place` the cost never rises.
+//! Empty clusters are reseeded at the unit farthest from its centre, which breaks no cannot-link.
+//! Cost per iteration O(n·k·dims) plus `place`; chunks are fixed by n, k and dims, so results do not depend on threads.
+
+use super::units::{FREE, Units};
+use crate::context::{RunContext, Termination};
+use crate::data::{Dataset, Float, Matrix};
+use crate::error::Result;
+use crate::kernels::Centres;
+
+/// When to stop.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Iterations at most.
+    pub max_iter: usize,
+    /// Relative fall of the cost below which it has converged.
+    pub tolerance: f64,
+}
+
+/// What one start led to.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Cluster of every row.
+    pub labels: Vec<u32>,
+    /// Means of the clusters.
+    pub centres: Matrix,
+    /// Cost after each assignment, scatter included.
+    pub trace: Vec<f64>,
+    /// How it ended.
+    pub termination: Termination,
+    /// Did every placement prove that it was the best for its centres?
+    pub exact: bool,
+}
+
+impl Outcome {
+    /// Cost of the last assignment.
+    pub fn cost(&self) -> f64 {
+        self.trace.last().copied().unwrap_or(f64::INFINITY)
+    }
+}
+
+/// Where the bound units go, given weight · distance² to every centre (row-major) and where they were.
+pub trait Place {
+    /// Writes a cluster for every unit; `true` when that is provably the cheapest.
+    fn place(&mut self, ctx: &RunContext, costs: &[f64], k: usize, previous: Option<&[u32]>, out: &mut [u32]) -> Result<bool>;
+}
+
+/// Each unit to its nearest centre, whatever the cannot-links say.
+pub struct Nearest;
+
+impl Place for Nearest {
+    fn place(&mut self, _: &RunContext, costs: &[f64], k: usize, _: Option<&[u32]>, out: &mut [u32]) -> Result<bool> {
+        for (label, row) in out.iter_mut().zip(costs.chunks_exact(k)) {
+            *label = cheapest(row);
+        }
+        Ok(true)
+    }
+}
+
+/// The position of the smallest value, the first of equals.
+pub fn cheapest(row: &[f64]) -> u32 {
+    let mut best = 0;
+    for (c, value) in row.iter().enumerate() {
+        if *value < row[best] {
+            best = c;
+        }
+    }
+    best as u32
+}
+
+/// Iterates from `centres` until nothing changes.
+pub fn lloyd<F: Float>(
+    ctx: &RunContext,
+    units: &Units<'_, F>,
+    mut centres: Matrix,
+    limits: Limits,
+    place: &mut dyn Place,
+) -> Result<Outcome> {
+    let (n, k, m) = (units.data.n(), centres.rows(), units.bound());
+    let mut labels = vec![0u32; n];
+    let mut unit_labels = vec![0u32; m];
+    let mut previous_units: Option<Vec<u32>> = None;
+    let scatter = units.total_scatter();
+    let mut trace: Vec<f64> = Vec::new();
+    let mut termination = Termination::MaxIterations;
+    let mut exact = true;
+    for iteration in 0..limits.max_iter.max(1) {
+        let pass = free_pass(ctx, units, &centres, &mut labels, iteration > 0);
+        let mut cost = pass.cost + scatter;
+        let mut changed = pass.changed;
+        let (mut sums, mut weights) = (pass.sums, pass.weights);
+        let mut costs = Vec::new();
+        if m > 0 {
+            costs = units.costs(&ctx.pool, &centres);
+            let proven = place.place(ctx, &costs, k, previous_units.as_deref(), &mut unit_labels)?;
+            exact &= proven;
+            let points = units.points();
+            for (unit, &label) in unit_labels.iter().enumerate() {
+                cost += costs[unit * k + label as usize];
+                weights[label as usize] += units.weight[unit];
+                points.add_row(unit, units.weight[unit], sums.row_mut(label as usize));
+            }
+            changed |= previous_units.as_ref() != Some(&unit_labels);
+            previous_units = Some(unit_labels.clone());
+        }
+        let last = trace.last().copied().unwrap_or(f64::INFINITY);
+        trace.push(cost);
+        let reseeded = reseed(units, &centres, &costs, &mut labels, &mut unit_labels, &mut sums, &mut weights);
+        if reseeded && m > 0 {
+            previous_units = Some(unit_labels.clone());
+        }
+        for c in 0..k {
+            if weights[c] > 0.0 {
+                let inverse = 1.0 / weights[c];
+                let row = centres.row_mut(c);
+                row.iter_mut().zip(sums.row(c)).for_each(|(centre, sum)| *centre = sum * inverse);
+            }
+        }
+        if !reseeded && iteration > 0 {
+            let fell = last - cost;
+            if !changed || fell <= limits.tolerance * last.abs() {
+                termination = Termination::Converged;
+                break;
+            }
+        }
+        if let Err(stop) = ctx.checkpoint() {
+            termination = stop.into();
+            break;
+        }
+    }
+    units.spread(&unit_labels, &mut labels);
+    Ok(Outcome { labels, centres, trace, termination, exact })
+}
+
+/// Sums over the free rows after giving each its nearest centre.
+struct Pass {
+    sums: Matrix,
+    weights: Vec<f64>,
+    cost: f64,
+    changed: bool,
+}
+
+/// Rows per task: a function of the problem alone; few enough tasks that their partial sums stay small.
+fn rows_per_task(n: usize, k: usize, dims: usize) -> usize {
+    let tasks = (64_000_000 / (8 * k * dims)).clamp(2, 64);
+    n.div_ceil(tasks).max(2048)
+}
+
+const BLOCK: usize = 256;
+
+fn free_pass<F: Float>(ctx: &RunContext, units: &Units<'_, F>, centres: &Matrix, labels: &mut [u32], compare: bool) -> Pass {
+    let (k, dims, data) = (centres.rows(), centres.cols(), units.data);
+    let prepared = Centres::<F>::new(centres, data.is_sparse());
+    let rows = rows_per_task(data.n(), k, dims);
+    let parts = ctx.pool.map_chunks_mut(labels, rows, |start, labels| {
+        let mut part = Pass { sums: Matrix::zeros(k, dims), weights: vec![0.0; k], cost: 0.0, changed: !compare };
+        let (mut near, mut distances) = ([0u32; BLOCK], [F::default(); BLOCK]);
+        for (b, block) in labels.chunks_mut(BLOCK).enumerate() {
+            let first = start + b * BLOCK;
+            let near = &mut near[..block.len()];
+            prepared.nearest(data, first, near, &mut distances[..block.len()]);
+            for (i, label) in block.iter_mut().enumerate() {
+                let row = first + i;
+                if units.unit_of(row) != FREE {
+                    continue;
+                }
+                part.changed |= *label != near[i];
+                *label = near[i];
+                let (c, w) = (near[i] as usize, data.weight(row));
+                part.weights[c] += w;
+                part.cost += w * distances[i].to_f64();
+                data.add_row(row, w, part.sums.row_mut(c));
+            }
+        }
+        part
+    });
+    let mut parts = parts.into_iter();
+    let mut total = parts.next().unwrap_or(Pass { sums: Matrix::zeros(k, dims), weights: vec![0.0; k], cost: 0.0, changed: false });
+    for part in parts {
+        total.sums.values_mut().iter_mut().zip(part.sums.values()).for_each(|(a, b)| *a += b);
+        total.weights.iter_mut().zip(&part.weights).for_each(|(a, b)| *a += b);
+        total.cost += part.cost;
+        total.changed |= part.changed;
+    }
+    total
+}
+
+/// Gives every empty cluster the unit that is farthest from its centre, if any is off its centre and leaves company
+/// behind. An empty cluster cannot break a cannot-link.
+fn reseed<F: Float>(
+    units: &Units<'_, F>,
+    centres: &Matrix,
+    costs: &[f64],
+    labels: &mut [u32],
+    unit_labels: &mut [u32],
+    sums: &mut Matrix,
+    weights: &mut [f64],
+) -> bool {
+    let k = centres.rows();
+    let empty: Vec<usize> = (0..k).filter(|&c| weights[c] == 0.0).collect();
+    if empty.is_empty() {
+        return false;
+    }
+    let data = units.data;
+    let mut company = vec![0usize; k];
+    let mut distance: Vec<f64> = vec![0.0; data.n()];
+    for (row, d) in distance.iter_mut().enumerate() {
+        if units.unit_of(row) == FREE {
+            let c = labels[row] as usize;
+            company[c] += 1;
+            *d = data.weight(row) * data.distance2(row, centres.row(c));
+        }
+    }
+    unit_labels.iter().for_each(|&c| company[c as usize] += 1);
+    let mut unit_cost: Vec<f64> = unit_labels.iter().enumerate().map(|(u, &c)| costs[u * k + c as usize]).collect();
+    let mut moved = false;
+    for target in empty {
+        let far_row = (0..data.n()).filter(|&r| distance[r] > 0.0 && company[labels[r] as usize] > 1).max_by(|&a, &b| {
+            distance[a].total_cmp(&distance[b]).then(b.cmp(&a))
+        });
+        let far_unit = (0..unit_cost.len())
+            .filter(|&u| unit_cost[u] > 0.0 && company[unit_labels[u] as usize] > 1)
+            .max_by(|&a, &b| unit_cost[a].total_cmp(&unit_cost[b]).then(b.cmp(&a)));
+        let row_is_farther = match (far_row, far_unit) {
+            (Some(r), Some(u)) => distance[r] >= unit_cost[u],
+            (row, _) => row.is_some(),
+        };
+        let mut shift = |from: usize, points: &dyn Fn(f64, &mut [f64]), w: f64| {
+            points(-w, sums.row_mut(from));
+            points(w, sums.row_mut(target));
+            weights[from] -= w;
+            weights[target] += w;
+            company[from] -= 1;
+            company[target] += 1;
+            moved = true;
+        };
+        if let (true, Some(r)) = (row_is_farther, far_row) {
+            shift(labels[r] as usize, &|w, out| data.add_row(r, w, out), data.weight(r));
+            labels[r] = target as u32;
+            distance[r] = 0.0;
+        } else if let Some(u) = far_unit {
+            let points = units.points();
+            shift(unit_labels[u] as usize, &|w, out| points.add_row(u, w, out), units.weight[u]);
+            unit_labels[u] = target as u32;
+            unit_cost[u] = 0.0;
+        }
+    }
+    moved
+}
+
+/// The nearest centre of every row, for new rows.
+pub fn assign_nearest<F: Float>(ctx: &RunContext, data: &Dataset<'_, F>, centres: &Matrix) -> Vec<u32> {
+    let prepared = Centres::<F>::new(centres, data.is_sparse());
+    let mut labels = vec![0u32; data.n()];
+    ctx.pool.map_chunks_mut(&mut labels, 16_384, |start, labels| {
+        let mut distances = vec![F::default(); labels.len()];
+        prepared.nearest(data, start, labels, &mut distances);
+    });
+    labels
+}

@@ -1,0 +1,31 @@
+//! Means of clusters and the sum of squares around them.
+
+use crate::data::{Dataset, Float, Matrix};
+
+/// Weighted mean of every cluster; a cluster without rows gets zeros. With the total weights.
+pub fn means<F: Float>(data: &Dataset<'_, F>, labels: &[u32], k: usize) -> (Matrix, Vec<f64>) {
+    let mut centres = Matrix::zeros(k, data.dims());
+    let mut weights = vec![0.0; k];
+    for (i, &label) in labels.iter().enumerate() {
+        let w = data.weight(i);
+        weights[label as usize] += w;
+        data.add_row(i, w, centres.row_mut(label as usize));
+    }
+    for (c, &w) in weights.iter().enumerate() {
+        if w > 0.0 {
+            centres.row_mut(c).iter_mut().for_each(|v| *v /= w);
+        }
+    }
+    (centres, weights)
+}
+
+/// Σ w ‖x − mean of its cluster‖².
+pub fn sum_of_squares<F: Float>(data: &Dataset<'_, F>, labels: &[u32], k: usize) -> f64 {
+    let (centres, _) = means(data, labels, k);
+    sum_of_squares_around(data, labels, &centres)
+}
+
+/// Σ w ‖x − centre of its cluster‖².
+pub fn sum_of_squares_around<F: Float>(data: &Dataset<'_, F>, labels: &[u32], centres: &Matrix) -> f64 {
+    labels.iter().enumerate().map(|(i, &c)| data.weight(i) * data.distance2(i, centres.row(c as usize))).sum()
+}

@@ -1,0 +1,203 @@
+//! Rows and chunklets as the things to place: *free* rows (in no constraint) stay in the borrowed data, the *bound*
+//! chunklets (two rows or more, or a cannot-link) become weighted points of their own. Constraints usually touch few
+//! rows, so the free ones go through the plain kernel and only the bound ones through exact assignment.
+//! For any centre c: Σ_{x∈A} w‖x − c‖² = w_A‖mean_A − c‖² + scatter_A.
+
+use crate::constraints::{Chunklets, Graph};
+use crate::data::{Dataset, Float, Matrix, Rows, Table};
+
+/// No unit: the row is free.
+pub const FREE: u32 = u32::MAX;
+
+/// The units of one problem.
+pub struct Units<'a, F> {
+    /// The rows.
+    pub data: &'a Dataset<'a, F>,
+    chunklets: &'a Chunklets,
+    /// Chunklet of each bound unit, ascending.
+    bound: Vec<u32>,
+    /// Unit of each row, `FREE` for free rows; empty when all rows are free.
+    unit_of: Vec<u32>,
+    points: Table<f64>,
+    /// Total row weight of each unit.
+    pub weight: Vec<f64>,
+    /// Σ w‖x − mean‖² inside each unit.
+    pub scatter: Vec<f64>,
+    /// Cannot-links between units.
+    pub graph: Graph,
+}
+
+impl<'a, F: Float> Units<'a, F> {
+    /// Free rows and bound chunklets of a closed problem.
+    pub fn new(data: &'a Dataset<'a, F>, chunklets: &'a Chunklets) -> Units<'a, F> {
+        let is_bound = |c: u32| chunklets.members(c).len() > 1 || chunklets.graph().degree(c) > 0;
+        let bound: Vec<u32> = (0..chunklets.len() as u32).filter(|&c| is_bound(c)).collect();
+        let mut unit_of = if bound.is_empty() { Vec::new() } else { vec![FREE; data.n()] };
+        for (unit, &c) in bound.iter().enumerate() {
+            chunklets.members(c).iter().for_each(|&row| unit_of[row as usize] = unit as u32);
+        }
+        let points = match data.rows() {
+            Rows::Dense(_) => dense_means(data, chunklets, &bound),
+            Rows::Sparse(_) => sparse_means(data, chunklets, &bound),
+        };
+        let weight: Vec<f64> =
+            bound.iter().map(|&c| chunklets.members(c).iter().map(|&row| data.weight(row as usize)).sum()).collect();
+        let mut mean = vec![0.0; data.dims()];
+        let lent = points.lend();
+        let scatter = bound
+            .iter()
+            .enumerate()
+            .map(|(unit, &c)| {
+                if chunklets.members(c).len() == 1 {
+                    return 0.0;
+                }
+                mean.fill(0.0);
+                lent.add_row(unit, 1.0, &mut mean);
+                let rows = chunklets.members(c).iter();
+                rows.map(|&row| data.weight(row as usize) * data.distance2(row as usize, &mean)).sum()
+            })
+            .collect();
+        let graph = if bound.is_empty() { Graph::default() } else { chunklets.graph().induced(&bound) };
+        Units { data, chunklets, bound, unit_of, points, weight, scatter, graph }
+    }
+
+    /// Number of bound units.
+    pub fn bound(&self) -> usize {
+        self.bound.len()
+    }
+    /// Number of free rows.
+    pub fn free(&self) -> usize {
+        if self.unit_of.is_empty() { self.data.n() } else { self.unit_of.iter().filter(|&&u| u == FREE).count() }
+    }
+    /// The unit of a row, or `FREE`.
+    pub fn unit_of(&self, row: usize) -> u32 {
+        self.unit_of.get(row).copied().unwrap_or(FREE)
+    }
+    /// The rows of a unit, ascending.
+    pub fn members(&self, unit: usize) -> &[u32] {
+        self.chunklets.members(self.bound[unit])
+    }
+    /// The means of the bound units.
+    pub fn points(&self) -> Dataset<'_, f64> {
+        self.points.lend()
+    }
+    /// Σ of all scatters: the part of the objective that no assignment changes.
+    pub fn total_scatter(&self) -> f64 {
+        self.scatter.iter().sum()
+    }
+    /// Writes the labels of the units to their rows.
+    pub fn spread(&self, unit_labels: &[u32], labels: &mut [u32]) {
+        for (unit, &label) in unit_labels.iter().enumerate() {
+            self.members(unit).iter().for_each(|&row| labels[row as usize] = label);
+        }
+    }
+
+    /// weight · ‖mean − centre‖² for every unit (rows) and centre (columns), row-major.
+    pub fn costs(&self, pool: &super::par::Pool, centres: &Matrix) -> Vec<f64> {
+        let k = centres.rows();
+        let mut costs = vec![0.0; self.bound() * k];
+        let transposed = centres.transposed();
+        let norms: Vec<f64> = centres.iter().map(|c| c.iter().map(|v| v * v).sum()).collect();
+        let points = self.points.lend();
+        pool.map_chunks_mut(&mut costs, 512 * k, |start, slice| {
+            for (unit, row) in (start / k..).zip(slice.chunks_exact_mut(k)) {
+                match points.rows() {
+                    Rows::Dense(d) => {
+                        for (x, column) in d.row(unit).iter().zip(transposed.iter()) {
+                            row.iter_mut().zip(column).for_each(|(r, c)| *r += (x - c) * (x - c));
+                        }
+                    }
+                    Rows::Sparse(s) => {
+                        let (columns, values) = s.row(unit);
+                        let own: f64 = values.iter().map(|v| v * v).sum();
+                        row.copy_from_slice(&norms);
+                        for (&j, v) in columns.iter().zip(values) {
+                            row.iter_mut().zip(transposed.row(j as usize)).for_each(|(r, c)| *r -= 2.0 * v * c);
+                        }
+                        row.iter_mut().for_each(|r| *r = (*r + own).max(0.0));
+                    }
+                }
+                row.iter_mut().for_each(|r| *r *= self.weight[unit]);
+            }
+        });
+        costs
+    }
+}
+
+fn dense_means<F: Float>(data: &Dataset<'_, F>, chunklets: &Chunklets, bound: &[u32]) -> Table<f64> {
+    let dims = data.dims();
+    let mut values = vec![0.0; bound.len() * dims];
+    for (&c, mean) in bound.iter().zip(values.chunks_exact_mut(dims)) {
+        let total: f64 = chunklets.members(c).iter().map(|&row| data.weight(row as usize)).sum();
+        for &row in chunklets.members(c) {
+            data.add_row(row as usize, data.weight(row as usize) / total, mean);
+        }
+    }
+    Table::Dense { values, dims }
+}
+
+fn sparse_means<F: Float>(data: &Dataset<'_, F>, chunklets: &Chunklets, bound: &[u32]) -> Table<f64> {
+    let dims = data.dims();
+    let Rows::Sparse(rows) = data.rows() else { unreachable!("called for sparse rows") };
+    let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let mut dense = vec![0.0; dims];
+    let mut touched: Vec<u32> = Vec::new();
+    for &c in bound {
+        let total: f64 = chunklets.members(c).iter().map(|&row| data.weight(row as usize)).sum();
+        touched.clear();
+        for &row in chunklets.members(c) {
+            touched.extend_from_slice(rows.row(row as usize).0);
+            data.add_row(row as usize, data.weight(row as usize) / total, &mut dense);
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        for &j in &touched {
+            columns.push(j);
+            values.push(std::mem::take(&mut dense[j as usize]));
+        }
+        starts.push(values.len());
+    }
+    Table::Sparse { starts, columns, values, dims }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::par::Pool;
+    use crate::constraints::{ConstraintSet, Kind};
+
+    #[test]
+    fn mass_and_scatter_match_the_worked_example() {
+        let rows = [0.0, 0.0, 2.0, 0.0, 1.0, 3.0, 9.0, 9.0];
+        let mut given = ConstraintSet::new(4);
+        given.add_pair(Kind::MustLink, 0, 1).unwrap();
+        given.add_pair(Kind::MustLink, 1, 2).unwrap();
+        let chunklets = given.close().unwrap();
+        let data = Dataset::dense(&rows, 2).unwrap();
+        let units = Units::new(&data, &chunklets);
+        let mut mean = [0.0; 2];
+        units.points().add_row(0, 1.0, &mut mean);
+        assert_eq!((units.bound(), units.free(), units.weight[0]), (1, 1, 3.0));
+        assert!((mean[0] - 1.0).abs() < 1e-12 && (mean[1] - 1.0).abs() < 1e-12);
+        assert!((units.scatter[0] - 8.0).abs() < 1e-12);
+        let weighted = data.with_weights(&[1.0, 1.0, 2.0, 1.0]).unwrap();
+        let units = Units::new(&weighted, &chunklets);
+        assert!((units.weight[0] - 4.0).abs() < 1e-12 && (units.scatter[0] - 11.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn sparse_units_cost_what_dense_ones_cost() {
+        let values = [1.0, 0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 4.0];
+        let dense = Dataset::dense(&values, 3).unwrap();
+        let sparse = Dataset::sparse(&[0, 2, 3, 4], &[0, 2, 1, 2], &[1.0, 2.0, 3.0, 4.0], 3).unwrap();
+        let mut given = ConstraintSet::new(3);
+        given.add_pair(Kind::MustLink, 0, 1).unwrap();
+        given.add_pair(Kind::CannotLink, 1, 2).unwrap();
+        let chunklets = given.close().unwrap();
+        let centres = Matrix::from_vec(3, vec![0.5, 1.0, 0.0, 2.0, 0.0, -1.0]);
+        let (a, b) = (Units::new(&dense, &chunklets), Units::new(&sparse, &chunklets));
+        let (x, y) = (a.costs(&Pool::new(1), &centres), b.costs(&Pool::new(1), &centres));
+        assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-12), "{x:?} {y:?}");
+        assert!((a.total_scatter() - b.total_scatter()).abs() < 1e-12);
+    }
+}
