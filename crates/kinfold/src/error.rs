@@ -1,6 +1,6 @@
 //! What can go wrong in the engine, with the values that went wrong.
 
-use crate::constraints::{Conflict, Infeasible};
+use crate::constraints::{Conflicts, Infeasible};
 
 /// The engine's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -84,7 +84,7 @@ pub enum Error {
     },
     /// The hard constraints contradict each other whatever k is.
     #[error("the constraints contradict each other: {}", .0.first().map(ToString::to_string).unwrap_or_default())]
-    Contradiction(Vec<Conflict>),
+    Contradiction(Conflicts),
     /// No clustering into k clusters keeps every hard cannot-link.
     #[error("{0}")]
     Infeasible(Box<Infeasible>),

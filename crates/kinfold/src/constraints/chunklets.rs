@@ -1,8 +1,8 @@
 //! What follows from the constraints: rows joined by must-links are one chunklet, cannot-links are lifted to chunklets.
 //! Union-find with path halving and union by size, O(n + S·α(n)); chunklets are numbered by their smallest row.
 
-use super::conflict::{self, Conflict};
-use super::{ConstraintId, ConstraintSet, Graph, Kind};
+use super::conflict::{self, Conflicts};
+use super::{ConstraintId, ConstraintSet, Graph, Kind, PathRule};
 use crate::error::{Error, Result};
 
 /// Most cannot-link pairs that sets may expand to before we refuse (each costs 8 bytes).
@@ -118,33 +118,9 @@ impl ConstraintSet {
 
     /// Like [`close_above`](Self::close_above), but cannot-links inside a chunklet are left out of the graph and
     /// returned, explained, beside the rest.
-    pub fn close_lenient(&self, threshold: f64) -> Result<(Chunklets, Vec<Conflict>)> {
-        let n = self.n();
+    pub fn close_lenient(&self, threshold: f64) -> Result<(Chunklets, Conflicts)> {
         let counts = |weight: f64| weight > 0.0 && weight >= threshold;
-        let mut forest = Forest::new(n);
-        for p in self.pairs().iter().filter(|p| p.kind == Kind::MustLink && counts(p.weight)) {
-            forest.unite(p.a, p.b);
-        }
-        for s in self.sets().iter().filter(|s| s.kind == Kind::MustLink && counts(s.weight)) {
-            s.members.windows(2).for_each(|w| forest.unite(w[0], w[1]));
-        }
-        // One representative per label; a labelling is one named clique of its classes.
-        let mut representatives: Vec<Vec<u32>> = Vec::new();
-        for l in self.labels().iter().filter(|l| counts(l.weight)) {
-            let mut first: rustc_hash::FxHashMap<u32, u32> = rustc_hash::FxHashMap::default();
-            let mut order = Vec::new();
-            for &(row, label) in &l.rows {
-                let head = *first.entry(label).or_insert_with(|| {
-                    order.push(row);
-                    row
-                });
-                forest.unite(head, row);
-            }
-            representatives.push(order);
-        }
-        let (chunk_of, starts, members) = number(n, |row| forest.find(row as u32));
-        drop(forest);
-
+        let (chunk_of, starts, members, representatives) = self.unite(counts);
         let groups = || {
             let sets = self.sets().iter().filter(|s| s.kind == Kind::CannotLink && counts(s.weight));
             sets.map(|s| s.members.as_slice()).chain(representatives.iter().map(Vec::as_slice))
@@ -174,8 +150,50 @@ impl ConstraintSet {
         }
 
         let broken = self.cannot_links_inside(&chunk_of, counts);
-        let conflicts = if broken.is_empty() { Vec::new() } else { conflict::explain(self, &broken, counts) };
+        let conflicts = if broken.is_empty() {
+            Conflicts::default()
+        } else {
+            conflict::explain(self, &chunk_of, &broken, counts, PathRule::Fewest)
+        };
         Ok((Chunklets { chunk_of, starts, members, graph, cliques }, conflicts))
+    }
+
+    /// Numbers the chunklets of the must-links that count: the chunklet of each row, the rows of each chunklet, and one
+    /// row per class of each labelling.
+    #[allow(clippy::type_complexity)]
+    fn unite(&self, counts: impl Fn(f64) -> bool) -> (Vec<u32>, Vec<u32>, Vec<u32>, Vec<Vec<u32>>) {
+        let n = self.n();
+        let mut forest = Forest::new(n);
+        for p in self.pairs().iter().filter(|p| p.kind == Kind::MustLink && counts(p.weight)) {
+            forest.unite(p.a, p.b);
+        }
+        for s in self.sets().iter().filter(|s| s.kind == Kind::MustLink && counts(s.weight)) {
+            s.members.windows(2).for_each(|w| forest.unite(w[0], w[1]));
+        }
+        // One representative per label; a labelling is one named clique of its classes.
+        let mut representatives: Vec<Vec<u32>> = Vec::new();
+        for l in self.labels().iter().filter(|l| counts(l.weight)) {
+            let mut first: rustc_hash::FxHashMap<u32, u32> = rustc_hash::FxHashMap::default();
+            let mut order = Vec::new();
+            for &(row, label) in &l.rows {
+                let head = *first.entry(label).or_insert_with(|| {
+                    order.push(row);
+                    row
+                });
+                forest.unite(head, row);
+            }
+            representatives.push(order);
+        }
+        let (chunk_of, starts, members) = number(n, |row| forest.find(row as u32));
+        (chunk_of, starts, members, representatives)
+    }
+
+    /// The contradictions among the constraints of weight ≥ `threshold`, explained by the chains of `rule`.
+    pub fn conflicts(&self, threshold: f64, rule: PathRule) -> Conflicts {
+        let counts = |weight: f64| weight > 0.0 && weight >= threshold;
+        let (chunk_of, ..) = self.unite(counts);
+        let broken = self.cannot_links_inside(&chunk_of, counts);
+        conflict::explain(self, &chunk_of, &broken, counts, rule)
     }
 
     /// The cannot-links whose two ends are in one chunklet.
@@ -252,13 +270,13 @@ fn number(n: usize, mut group: impl FnMut(usize) -> u32) -> (Vec<u32>, Vec<u32>,
 }
 
 /// Disjoint sets over 0..n: a root stores minus its size, others their parent.
-struct Forest(Vec<i32>);
+pub(super) struct Forest(Vec<i32>);
 
 impl Forest {
-    fn new(n: usize) -> Forest {
+    pub fn new(n: usize) -> Forest {
         Forest(vec![-1; n])
     }
-    fn find(&mut self, mut x: u32) -> u32 {
+    pub fn find(&mut self, mut x: u32) -> u32 {
         loop {
             let parent = self.0[x as usize];
             if parent < 0 {
@@ -272,7 +290,7 @@ impl Forest {
             x = grand as u32;
         }
     }
-    fn unite(&mut self, a: u32, b: u32) {
+    pub fn unite(&mut self, a: u32, b: u32) {
         let (mut a, mut b) = (self.find(a), self.find(b));
         if a == b {
             return;

@@ -1,14 +1,21 @@
 //! Side information: what was given ([`ConstraintSet`]), what follows from it ([`Chunklets`]), whether it can all hold
 //! ([`Conflict`], feasibility for k), the cheapest repair, how useful it is, and generators for experiments.
 
+#[cfg(test)]
+mod brute;
 mod chunklets;
 mod conflict;
+mod counts;
+mod describe;
 mod feasible;
 mod graph;
+mod paths;
 mod set;
 
 pub use chunklets::{Chunklets, Entailed};
-pub use conflict::Conflict;
+pub use conflict::{Conflict, Conflicts};
+pub use counts::{Violation, Violations};
 pub use feasible::Infeasible;
 pub use graph::Graph;
+pub use paths::PathRule;
 pub use set::{ConstraintId, ConstraintSet, Kind, Origin, Pair, PartialLabels, Set, weight_of_confidence};
