@@ -43,7 +43,14 @@ impl Outcome {
 /// Where the bound units go, given weight · distance² to every centre (row-major) and where they were.
 pub trait Place {
     /// Writes a cluster for every unit; `true` when that is provably the cheapest.
-    fn place(&mut self, ctx: &RunContext, costs: &[f64], k: usize, previous: Option<&[u32]>, out: &mut [u32]) -> Result<bool>;
+    fn place(
+        &mut self,
+        ctx: &RunContext,
+        costs: &[f64],
+        k: usize,
+        previous: Option<&[u32]>,
+        out: &mut [u32],
+    ) -> Result<bool>;
 }
 
 /// Each unit to its nearest centre, whatever the cannot-links say.
@@ -149,7 +156,13 @@ fn rows_per_task(n: usize, k: usize, dims: usize) -> usize {
 
 const BLOCK: usize = 256;
 
-fn free_pass<F: Float>(ctx: &RunContext, units: &Units<'_, F>, centres: &Matrix, labels: &mut [u32], compare: bool) -> Pass {
+fn free_pass<F: Float>(
+    ctx: &RunContext,
+    units: &Units<'_, F>,
+    centres: &Matrix,
+    labels: &mut [u32],
+    compare: bool,
+) -> Pass {
     let (k, dims, data) = (centres.rows(), centres.cols(), units.data);
     let prepared = Centres::<F>::new(centres, data.is_sparse());
     let rows = rows_per_task(data.n(), k, dims);
@@ -176,7 +189,8 @@ fn free_pass<F: Float>(ctx: &RunContext, units: &Units<'_, F>, centres: &Matrix,
         part
     });
     let mut parts = parts.into_iter();
-    let mut total = parts.next().unwrap_or(Pass { sums: Matrix::zeros(k, dims), weights: vec![0.0; k], cost: 0.0, changed: false });
+    let mut total =
+        parts.next().unwrap_or(Pass { sums: Matrix::zeros(k, dims), weights: vec![0.0; k], cost: 0.0, changed: false });
     for part in parts {
         total.sums.values_mut().iter_mut().zip(part.sums.values()).for_each(|(a, b)| *a += b);
         total.weights.iter_mut().zip(&part.weights).for_each(|(a, b)| *a += b);
@@ -216,9 +230,9 @@ fn reseed<F: Float>(
     let mut unit_cost: Vec<f64> = unit_labels.iter().enumerate().map(|(u, &c)| costs[u * k + c as usize]).collect();
     let mut moved = false;
     for target in empty {
-        let far_row = (0..data.n()).filter(|&r| distance[r] > 0.0 && company[labels[r] as usize] > 1).max_by(|&a, &b| {
-            distance[a].total_cmp(&distance[b]).then(b.cmp(&a))
-        });
+        let far_row = (0..data.n())
+            .filter(|&r| distance[r] > 0.0 && company[labels[r] as usize] > 1)
+            .max_by(|&a, &b| distance[a].total_cmp(&distance[b]).then(b.cmp(&a)));
         let far_unit = (0..unit_cost.len())
             .filter(|&u| unit_cost[u] > 0.0 && company[unit_labels[u] as usize] > 1)
             .max_by(|&a, &b| unit_cost[a].total_cmp(&unit_cost[b]).then(b.cmp(&a)));

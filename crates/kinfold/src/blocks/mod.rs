@@ -1,6 +1,8 @@
 //! Parts that methods share.
 
+pub mod contingency;
 pub mod lloyd;
+pub mod matching;
 pub mod means;
 pub mod par;
 pub mod restarts;

@@ -42,8 +42,12 @@ impl<'a, 'b, F: Float> Candidates<'a, 'b, F> {
         let m = units.bound();
         let all: Vec<Candidate> =
             (0..m as u32).map(Candidate::Unit).chain(free.iter().map(|&r| Candidate::Row(r))).collect();
-        let weight =
-            units.weight.iter().copied().chain(free.iter().map(|&r| stands_for * units.data.weight(r as usize))).collect();
+        let weight = units
+            .weight
+            .iter()
+            .copied()
+            .chain(free.iter().map(|&r| stands_for * units.data.weight(r as usize)))
+            .collect();
         let scatter = units.scatter.iter().copied().chain(free.iter().map(|_| 0.0)).collect();
         Candidates { units, all, weight, scatter }
     }

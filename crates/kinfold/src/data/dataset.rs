@@ -157,7 +157,12 @@ impl<'a, F: Float> Dataset<'a, F> {
     }
 
     /// Sparse rows that are known to be well-formed.
-    pub(crate) fn sparse_trusted(starts: &'a [usize], columns: &'a [u32], values: &'a [F], dims: usize) -> Dataset<'a, F> {
+    pub(crate) fn sparse_trusted(
+        starts: &'a [usize],
+        columns: &'a [u32],
+        values: &'a [F],
+        dims: usize,
+    ) -> Dataset<'a, F> {
         Dataset { rows: Rows::Sparse(Csr { starts, columns, values, dims }), n: starts.len() - 1, weights: None }
     }
 

@@ -1,1 +1,9 @@
-//! pipeline
+//! The way from rows and constraints to a result: [`Job`] → [`Run`], and the [`Model`] that labels new rows.
+
+mod job;
+mod model;
+mod stable;
+
+pub use job::{Job, Representation, Run};
+pub use model::Model;
+pub use stable::{keep_ids, number_by_first_row};
