@@ -1,3 +1,5 @@
 //! Parts that methods share.
 
+pub mod assign;
+pub mod matching;
 pub mod par;
