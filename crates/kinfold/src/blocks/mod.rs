@@ -1,9 +1,7 @@
 //! Parts that methods share.
 
-pub mod contingency;
-pub mod lloyd;
+pub mod assign;
 pub mod matching;
-pub mod means;
 pub mod par;
 pub mod restarts;
 pub mod seeding;
