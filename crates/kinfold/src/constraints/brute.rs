@@ -98,9 +98,9 @@ pub fn says(c: &ConstraintSet, id: ConstraintId, kind: Kind, a: u32, b: u32) -> 
         ConstraintId::Labels(i) => {
             let rows = &c.labels()[i as usize].rows;
             rows.iter().enumerate().any(|(i, x)| {
-                rows.iter().enumerate().any(|(j, y)| {
-                    i != j && x.0 == a && y.0 == b && (x.1 == y.1) == (kind == Kind::MustLink)
-                })
+                rows.iter()
+                    .enumerate()
+                    .any(|(j, y)| i != j && x.0 == a && y.0 == b && (x.1 == y.1) == (kind == Kind::MustLink))
             })
         }
     }

@@ -45,7 +45,8 @@ impl Conflict {
 
     fn sentence(&self, name: impl Fn(u32) -> String, place: impl Fn(ConstraintId, &[u32]) -> String) -> String {
         let (a, b) = self.ends();
-        let mut text = format!("different ({}, {}) [{}] contradicts ", name(a), name(b), place(self.cannot_link, &[a, b]));
+        let mut text =
+            format!("different ({}, {}) [{}] contradicts ", name(a), name(b), place(self.cannot_link, &[a, b]));
         text.push_str(&name(a));
         for (step, &id) in self.points.windows(2).zip(&self.path) {
             text.push_str(&format!(" = {} [{}]", name(step[1]), place(id, step)));
