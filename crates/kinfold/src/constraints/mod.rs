@@ -4,18 +4,22 @@
 #[cfg(test)]
 mod brute;
 mod chunklets;
+mod colouring;
 mod conflict;
 mod counts;
 mod describe;
 mod feasible;
 mod graph;
 mod paths;
+mod sat;
 mod set;
+mod witness;
 
 pub use chunklets::{Chunklets, Entailed};
 pub use conflict::{Conflict, Conflicts};
 pub use counts::{Violation, Violations};
-pub use feasible::Infeasible;
+pub use feasible::{Feasibility, FeasibleOptions, SmallestK, feasible, smallest_k};
 pub use graph::Graph;
 pub use paths::PathRule;
 pub use set::{ConstraintId, ConstraintSet, Kind, Origin, Pair, PartialLabels, Set, weight_of_confidence};
+pub use witness::{Infeasible, Witness};
