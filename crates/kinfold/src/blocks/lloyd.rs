@@ -3,10 +3,11 @@
 //! Empty clusters are reseeded at the unit farthest from its centre, which breaks no cannot-link.
 //! Cost per iteration O(n·k·dims) plus `place`; chunks are fixed by n, k and dims, so results do not depend on threads.
 
+use super::assign::Assigner;
 use super::units::{FREE, Units};
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Float, Matrix};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernels::Centres;
 
 /// When to stop.
@@ -62,6 +63,23 @@ impl Place for Nearest {
             *label = cheapest(row);
         }
         Ok(true)
+    }
+}
+
+/// Bound units by exact assignment: the cheapest clusters that keep every cannot-link between them.
+pub struct Exact(Assigner);
+
+impl Exact {
+    /// Prepares the cannot-links of the units for `k` clusters.
+    pub fn new<F: Float>(units: &Units<'_, F>, k: usize) -> Exact {
+        Exact(Assigner::new(&units.graph, k))
+    }
+}
+
+impl Place for Exact {
+    fn place(&mut self, ctx: &RunContext, costs: &[f64], k: usize, previous: Option<&[u32]>, out: &mut [u32]) -> Result<bool> {
+        debug_assert_eq!(k, self.0.k());
+        Ok(self.0.assign(ctx, costs, previous, out).map_err(|stuck| Error::DeadEnd(stuck.to_string()))?.exact)
     }
 }
 

@@ -1,7 +1,10 @@
 //! Parts that methods share.
 
 pub mod assign;
+pub mod contingency;
+pub mod lloyd;
 pub mod matching;
+pub mod means;
 pub mod par;
 pub mod restarts;
 pub mod seeding;

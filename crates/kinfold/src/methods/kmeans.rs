@@ -78,13 +78,6 @@ impl Method for Kmeans {
             };
             lloyd(ctx, &units, centres, limits, &mut Nearest)
         })?;
-        Ok(Clustering {
-            iterations: outcome.trace.len(),
-            labels: outcome.labels,
-            centres: Some(outcome.centres),
-            trace: outcome.trace,
-            termination: outcome.termination,
-            notes: Vec::new(),
-        })
+        Ok(outcome.into())
     }
 }

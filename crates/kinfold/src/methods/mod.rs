@@ -2,7 +2,9 @@
 //! conformance tests are made from that table.
 
 mod kmeans;
+mod mlcl;
 
+use crate::blocks::lloyd::Outcome;
 use crate::constraints::{Chunklets, ConstraintSet};
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Float, Matrix};
@@ -61,6 +63,21 @@ pub struct Clustering {
     pub termination: Termination,
     /// Things a user should know: fallbacks, heuristics, restarts that failed.
     pub notes: Vec<String>,
+}
+
+impl From<Outcome> for Clustering {
+    fn from(outcome: Outcome) -> Clustering {
+        const HEURISTIC: &str = "some groups of cannot-linked rows were too large for exact assignment: every constraint \
+            is kept, but the placement of those rows is the best found, not proven best";
+        Clustering {
+            iterations: outcome.trace.len(),
+            labels: outcome.labels,
+            centres: Some(outcome.centres),
+            trace: outcome.trace,
+            termination: outcome.termination,
+            notes: if outcome.exact { Vec::new() } else { vec![HEURISTIC.to_owned()] },
+        }
+    }
 }
 
 /// A clustering method: what an author writes.
@@ -200,7 +217,7 @@ const fn entry<M: Method + 'static>() -> Entry {
 }
 
 /// Every method.
-pub static METHODS: &[Entry] = &[entry::<kmeans::Kmeans>()];
+pub static METHODS: &[Entry] = &[entry::<kmeans::Kmeans>(), entry::<mlcl::Mlcl>()];
 
 /// The entry of that name.
 pub fn find(name: &str) -> Result<&'static Entry> {

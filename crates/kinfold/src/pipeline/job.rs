@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Model, number_by_first_row};
 use crate::blocks::means::means;
-use crate::constraints::{ConstraintSet, Violations};
+use crate::constraints::{ConstraintSet, Feasibility, FeasibleOptions, Violations, feasible};
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Matrix, Scaling, Transform};
 use crate::error::{Error, Result};
@@ -101,8 +101,14 @@ impl Job {
             Listens::Hard => given.close()?,
             Listens::Soft | Listens::No => given.close_lenient(0.0)?.0,
         };
-        if entry.info.listens == Listens::Hard && self.k > chunklets.len() {
-            return Err(Error::TooFewChunklets { k: self.k, chunklets: chunklets.len() });
+        if entry.info.listens == Listens::Hard {
+            if self.k > chunklets.len() {
+                return Err(Error::TooFewChunklets { k: self.k, chunklets: chunklets.len() });
+            }
+            // Before any work: an answer in milliseconds beats one after an hour.
+            if let Feasibility::Infeasible(why) = feasible(&chunklets, self.k, &FeasibleOptions::default()) {
+                return Err(Error::Infeasible(why));
+            }
         }
 
         let transform = self.scaling.fit(data)?;
