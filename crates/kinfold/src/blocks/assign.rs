@@ -310,10 +310,8 @@ impl Task<'_> {
         let mut exact = true;
         let mut local = vec![0u32; net.len()];
         for (piece, (vertices, part)) in pieces(net, &mut local, meet).enumerate() {
-            let own: Vec<f64> = vertices
-                .iter()
-                .flat_map(|&v| reduced[v as usize * k..(v as usize + 1) * k].iter().copied())
-                .collect();
+            let own: Vec<f64> =
+                vertices.iter().flat_map(|&v| reduced[v as usize * k..(v as usize + 1) * k].iter().copied()).collect();
             let warm: Option<Vec<u32>> = start.as_ref().map(|s| vertices.iter().map(|&v| s[v as usize]).collect());
             match self.piece(&part, &own, warm, piece as u64) {
                 Ok((found, proven)) => {
@@ -332,13 +330,7 @@ impl Task<'_> {
     }
 
     /// One connected piece of the reduced problem.
-    fn piece(
-        &self,
-        net: &Net,
-        costs: &[f64],
-        warm: Option<Vec<u32>>,
-        number: u64,
-    ) -> Result<(Vec<u32>, bool), bool> {
+    fn piece(&self, net: &Net, costs: &[f64], warm: Option<Vec<u32>>, number: u64) -> Result<(Vec<u32>, bool), bool> {
         let (n, k) = (net.len(), self.k);
         let mut labels = vec![0u32; n];
         if net.edge_count() + 1 == n {
@@ -349,9 +341,8 @@ impl Task<'_> {
             let matched = Matcher::new().solve(n, k, |v, c| costs[v * k + c], &mut labels);
             return matched.map(|_| (labels, true)).ok_or(true);
         }
-        let domains: Vec<Vec<u32>> = (0..n)
-            .map(|v| (0..k as u32).filter(|&c| costs[v * k + c as usize] < f64::INFINITY).collect())
-            .collect();
+        let domains: Vec<Vec<u32>> =
+            (0..n).map(|v| (0..k as u32).filter(|&c| costs[v * k + c as usize] < f64::INFINITY).collect()).collect();
         let sizes: Vec<usize> = domains.iter().map(Vec::len).collect();
         if let Some(plan) = dp::Plan::new(net, &sizes, ELIMINATION_LIMIT) {
             return plan.solve(net, k, costs, &domains, &mut labels).map(|_| (labels, true)).ok_or(true);
@@ -447,9 +438,7 @@ fn pieces<'a>(
         let mut edges = Vec::new();
         for &v in &vertices {
             let v = v as usize;
-            edges.extend(
-                net.arcs(v).filter(|&(u, _)| v < u && keep(v, u)).map(|(u, w)| (local[v], local[u], w)),
-            );
+            edges.extend(net.arcs(v).filter(|&(u, _)| v < u && keep(v, u)).map(|(u, w)| (local[v], local[u], w)));
         }
         let part = Net::new(vertices.len(), &edges);
         Some((vertices, part))

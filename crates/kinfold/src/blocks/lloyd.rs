@@ -77,7 +77,14 @@ impl Exact {
 }
 
 impl Place for Exact {
-    fn place(&mut self, ctx: &RunContext, costs: &[f64], k: usize, previous: Option<&[u32]>, out: &mut [u32]) -> Result<bool> {
+    fn place(
+        &mut self,
+        ctx: &RunContext,
+        costs: &[f64],
+        k: usize,
+        previous: Option<&[u32]>,
+        out: &mut [u32],
+    ) -> Result<bool> {
         debug_assert_eq!(k, self.0.k());
         Ok(self.0.assign(ctx, costs, previous, out).map_err(|stuck| Error::DeadEnd(stuck.to_string()))?.exact)
     }

@@ -154,9 +154,9 @@ impl Core {
             let mut candidates = self.around[start as usize].clone();
             while !candidates.is_empty() {
                 candidates.iter().for_each(|&u| inside[u as usize] = true);
-                let common =
-                    |u: u32| self.around[u as usize].iter().filter(|&&x| inside[x as usize]).count();
-                let next = candidates.iter().copied().max_by_key(|&u| (common(u), std::cmp::Reverse(u))).unwrap_or(start);
+                let common = |u: u32| self.around[u as usize].iter().filter(|&&x| inside[x as usize]).count();
+                let next =
+                    candidates.iter().copied().max_by_key(|&u| (common(u), std::cmp::Reverse(u))).unwrap_or(start);
                 candidates.iter().for_each(|&u| inside[u as usize] = false);
                 clique.push(next);
                 self.around[next as usize].iter().for_each(|&u| inside[u as usize] = true);
@@ -182,8 +182,7 @@ impl Core {
     fn dsatur(&self, random: bool, rng: &mut Rng) -> Option<Vec<u32>> {
         let (n, k) = (self.around.len(), self.k);
         let mut free = self.allowed.clone();
-        let mut left: Vec<usize> =
-            (0..n).map(|v| free[v * k..(v + 1) * k].iter().filter(|&&f| f).count()).collect();
+        let mut left: Vec<usize> = (0..n).map(|v| free[v * k..(v + 1) * k].iter().filter(|&&f| f).count()).collect();
         let mut open: Vec<usize> = self.around.iter().map(Vec::len).collect();
         let noise: Vec<u32> =
             if random { (0..n).map(|_| rng.bits() as u32).collect() } else { (0..n as u32).collect() };
@@ -195,10 +194,8 @@ impl Core {
             // Prefer the cluster that most neighbours have lost already.
             let mut best: Option<(usize, u32, usize)> = None;
             for c in (0..k).filter(|c| free[v * k + c]) {
-                let lost = self.around[v]
-                    .iter()
-                    .filter(|&&u| labels[u as usize] == NONE && free[u as usize * k + c])
-                    .count();
+                let lost =
+                    self.around[v].iter().filter(|&&u| labels[u as usize] == NONE && free[u as usize * k + c]).count();
                 let tie = if random { rng.bits() as u32 } else { c as u32 };
                 if best.is_none_or(|b| (lost, tie, c) < b) {
                     best = Some((lost, tie, c));
@@ -359,8 +356,9 @@ impl Core {
             Ok(SolverResult::Unsat) => Verdict::Impossible,
             Ok(SolverResult::Sat) => {
                 let holds = |v: usize, c: usize| matches!(solver.lit_val(positive(v, c)), Ok(TernaryVal::True));
-                let labels: Option<Vec<u32>> =
-                    (0..n).map(|v| (0..k).find(|&c| self.allowed[v * k + c] && holds(v, c)).map(|c| c as u32)).collect();
+                let labels: Option<Vec<u32>> = (0..n)
+                    .map(|v| (0..k).find(|&c| self.allowed[v * k + c] && holds(v, c)).map(|c| c as u32))
+                    .collect();
                 labels.map_or(Verdict::Unknown, Verdict::Found)
             }
             _ => Verdict::Unknown,

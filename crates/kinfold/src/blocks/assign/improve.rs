@@ -197,8 +197,11 @@ fn moves(net: &Net, k: usize, costs: &[f64], labels: &mut [u32], threshold: f64)
                     other[c]
                 };
                 // Soft prices of v at c, without u, which has left.
-                let soft: f64 =
-                    net.arcs(v).filter(|&(x, w)| x != u && w < f64::INFINITY && labels[x] as usize == c).map(|(_, w)| w).sum();
+                let soft: f64 = net
+                    .arcs(v)
+                    .filter(|&(x, w)| x != u && w < f64::INFINITY && labels[x] as usize == c)
+                    .map(|(_, w)| w)
+                    .sum();
                 let delta = mine + soft - now + after - before;
                 if delta < target.0 - threshold {
                     target = (delta, c, Some((u, to)));

@@ -96,10 +96,8 @@ impl Search<'_> {
             return true;
         }
         let v = v as usize;
-        let mut options: Vec<(f64, u32)> = (0..k)
-            .map(|c| (self.price[v * k + c], c as u32))
-            .filter(|o| o.0 < f64::INFINITY)
-            .collect();
+        let mut options: Vec<(f64, u32)> =
+            (0..k).map(|c| (self.price[v * k + c], c as u32)).filter(|o| o.0 < f64::INFINITY).collect();
         options.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         for (price, c) in options {
             if spent + price >= self.best {

@@ -95,8 +95,7 @@ fn each_path_alone_equals_brute_force() {
         let n = 2 + rng.below(6);
         let k = 1 + rng.below(4);
         let soft = case % 3 == 0;
-        let edges =
-            random_edges(&mut rng, n, 0.5, |rng| if soft { rng.unit() * 6.0 } else { f64::INFINITY });
+        let edges = random_edges(&mut rng, n, 0.5, |rng| if soft { rng.unit() * 6.0 } else { f64::INFINITY });
         let holes = [0.0, 0.2][case % 2];
         let costs = random_costs(&mut rng, n * k, holes, false);
         let best = brute(n, k, &costs, &edges);
