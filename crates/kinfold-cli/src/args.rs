@@ -78,7 +78,7 @@ pub struct DataArgs {
     pub columns: ColumnArgs,
 }
 
-#[derive(Debug, Args, Default)]
+#[derive(Debug, Clone, Args, Default)]
 #[command(next_help_heading = "Reading the data")]
 pub struct ColumnArgs {
     /// Force the format: csv, tsv, jsonl, parquet, arrow, npy or svmlight
@@ -95,7 +95,7 @@ pub struct ColumnArgs {
     pub id: Option<String>,
 }
 
-#[derive(Debug, Args, Default)]
+#[derive(Debug, Clone, Args, Default)]
 #[command(next_help_heading = "Constraints")]
 pub struct ConstraintArgs {
     /// Answer file with the columns id_a,id_b,answer[,confidence|weight,…]; may be given more than once

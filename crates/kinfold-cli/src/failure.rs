@@ -11,6 +11,7 @@ pub struct Failure {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
+    broken_pipe: bool,
 }
 
 /// The command failed.
@@ -26,7 +27,10 @@ pub const INTERRUPTED: u8 = 130;
 
 impl Failure {
     pub fn new(code: u8, message: impl Into<String>) -> Failure {
-        Failure { code, message: message.into(), hint: None }
+        Failure { code, message: message.into(), hint: None, broken_pipe: false }
+    }
+    pub fn is_broken_pipe(&self) -> bool {
+        self.broken_pipe
     }
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
@@ -46,7 +50,7 @@ impl fmt::Display for Failure {
 
 impl From<kinfold_io::ReadError> for Failure {
     fn from(e: kinfold_io::ReadError) -> Failure {
-        Failure { code: if e.usage { USAGE } else { FAILED }, message: e.to_string(), hint: e.hint }
+        Failure { code: if e.usage { USAGE } else { FAILED }, message: e.to_string(), hint: e.hint, broken_pipe: false }
     }
 }
 
@@ -64,12 +68,13 @@ impl From<kinfold::Error> for Failure {
             E::Infeasible(_) => Some("`kinfold check` finds the smallest k that is possible".to_owned()),
             _ => None,
         };
-        Failure { code, message: e.to_string(), hint }
+        Failure { code, message: e.to_string(), hint, broken_pipe: false }
     }
 }
 
 impl From<std::io::Error> for Failure {
     fn from(e: std::io::Error) -> Failure {
-        Failure::new(FAILED, format!("writing failed: {e}"))
+        let broken_pipe = e.kind() == std::io::ErrorKind::BrokenPipe;
+        Failure { broken_pipe, ..Failure::new(FAILED, format!("writing failed: {e}")) }
     }
 }

@@ -19,6 +19,14 @@ impl Bar {
     pub fn new() -> Bar {
         Bar { begun: Instant::now(), bar: Mutex::new(None) }
     }
+    /// Takes the bar off the screen.
+    pub fn clear(&self) {
+        if let Ok(mut slot) = self.bar.lock()
+            && let Some((_, bar)) = slot.take()
+        {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 impl Progress for Bar {
@@ -51,11 +59,7 @@ impl Progress for Bar {
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        if let Ok(mut slot) = self.bar.lock()
-            && let Some((_, bar)) = slot.take()
-        {
-            bar.finish_and_clear();
-        }
+        self.clear();
     }
 }
 

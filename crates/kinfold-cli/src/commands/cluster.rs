@@ -1,0 +1,191 @@
+//! `kinfold cluster`: read, check, cluster, write.
+
+use kinfold::constraints::{ConstraintSet, Violation};
+use kinfold::context::Termination;
+use kinfold::indices::{Scored, score_all};
+use kinfold::methods::SizeBounds;
+use kinfold::pipeline::{Job, Run};
+use kinfold_io::{DataFile, Input, View};
+use serde_json::json;
+
+use crate::args::ClusterArgs;
+use crate::commands::SCHEMA_VERSION;
+use crate::failure::{BROKEN, Failure, INTERRUPTED, USAGE};
+use crate::load;
+use crate::session::{Done, Session, count, number};
+
+/// Most violations that are told to people one by one.
+const TOLD: usize = 10;
+
+pub fn run(session: &Session, args: &ClusterArgs) -> Done {
+    let file = load::table(session, &args.data.data, &args.data.columns, args.truth.as_deref(), Some(&args.constraints))?;
+    let given = load::constraints(session, &args.constraints, &file)?;
+    let job = job(args)?;
+    let mut run = cluster(session, &job, &file, &given)?;
+    if let Some(previous) = &args.previous {
+        run.keep_ids(&previous_labels(previous, &file)?);
+    }
+    let truth = args.truth.is_some().then(|| truth_codes(&file)).transpose()?;
+    let scores = score_all(&Scored { labels: &run.labels, truth: truth.as_deref(), constraints: Some(&given) });
+
+    if let Some(path) = &args.save {
+        let model = kinfold_io::ModelFile::new(run.model(&file.feature_names));
+        session.write_file(path, &model.to_bytes()?)?;
+    }
+    if session.json {
+        let value = to_json(&run, &scores, &file, &given);
+        match &args.output {
+            Some(path) => session.write_file(path, format!("{value}\n").as_bytes())?,
+            None => session.print_json(&value)?,
+        }
+    } else {
+        let labels = kinfold_io::write_labels(&file.ids, &run.labels);
+        match &args.output {
+            Some(path) => session.write_file(path, labels.as_bytes())?,
+            None => session.print(&labels)?,
+        }
+    }
+    session.say(summary(&run, &scores, &file, &given));
+    Ok(if session.interrupted() && run.termination == Termination::Cancelled {
+        INTERRUPTED
+    } else if args.strict && run.violations.broken() > 0 {
+        BROKEN
+    } else {
+        0
+    })
+}
+
+fn job(args: &ClusterArgs) -> Result<Job, Failure> {
+    let bound = |size: Option<usize>, unset: f64| size.map_or(unset, |s| s as f64);
+    let sizes = SizeBounds { min: bound(args.min_size, 0.0), max: bound(args.max_size, f64::INFINITY) };
+    if sizes.min > sizes.max {
+        return Err(Failure::new(USAGE, format!("--min-size {} is above --max-size {}", sizes.min, sizes.max)));
+    }
+    Ok(Job { settings: args.settings.clone(), scaling: args.scale.unwrap_or_default(), sizes, ..Job::new(&args.method, args.k) })
+}
+
+/// Runs a job on whatever precision the file has.
+pub fn cluster(session: &Session, job: &Job, file: &DataFile, given: &ConstraintSet) -> Result<Run, Failure> {
+    let run = match file.rows.view() {
+        Ok(View::F32(data)) => job.run(session.ctx(), &data, given),
+        Ok(View::F64(data)) => job.run(session.ctx(), &data, given),
+        Err(e) => Err(e),
+    };
+    session.clear_progress();
+    run.map_err(|e| load::explain(e, given, file))
+}
+
+/// The known class of every row as a number; every row must have one.
+pub fn truth_codes(file: &DataFile) -> Result<Vec<u32>, Failure> {
+    let Some(column) = file.truth() else { return Err(Failure::new(USAGE, "--truth names no column")) };
+    let (codes, _) = column.codes();
+    codes
+        .iter()
+        .enumerate()
+        .map(|(row, code)| {
+            code.ok_or_else(|| {
+                let line = file.line(row).map(|l| format!(":{l}")).unwrap_or_default();
+                Failure::new(1, format!("{}{line}: column '{}': the class is empty", file.source, column.name()))
+                    .hint("--truth needs a class for every row; give partial labels with --labels")
+            })
+        })
+        .collect()
+}
+
+fn previous_labels(name: &str, file: &DataFile) -> Result<Vec<Option<u32>>, Failure> {
+    let labels = kinfold_io::read_labels(&Input::from_arg(name), "label")?;
+    let mut previous = vec![None; file.n()];
+    for (id, label) in labels.iter() {
+        if let (Some(row), Ok(label)) = (file.ids.find(id), label.parse::<u32>()) {
+            previous[row as usize] = Some(label);
+        }
+    }
+    Ok(previous)
+}
+
+fn place(v: &Violation, file: &DataFile, given: &ConstraintSet) -> String {
+    given.relation(v.id, v.kind, v.a, v.b, |row| file.ids.get(row as usize).into_owned())
+}
+
+fn to_json(run: &Run, scores: &[(&'static str, Option<f64>)], file: &DataFile, given: &ConstraintSet) -> serde_json::Value {
+    let v = &run.violations;
+    let list: Vec<_> = v
+        .list
+        .iter()
+        .map(|x| {
+            let id = |row: u32| file.ids.get(row as usize).into_owned();
+            json!({ "kind": x.kind, "a": id(x.a), "b": id(x.b), "row_a": x.a, "row_b": x.b,
+                    "weight": x.weight.is_finite().then_some(x.weight), "where": given.place(x.id, &[x.a, x.b]) })
+        })
+        .collect();
+    let mut value = json!({
+        "schema_version": SCHEMA_VERSION,
+        "method": run.method,
+        "representation": run.representation.name,
+        "k": run.k,
+        "n": run.labels.len(),
+        "dims": file.dims(),
+        "seed": run.seed,
+        "labels": run.labels,
+        "sizes": run.sizes,
+        "objective": run.objective,
+        "trace": run.trace,
+        "iterations": run.iterations,
+        "termination": run.termination,
+        "violations": { "must_link": v.must_link, "cannot_link": v.cannot_link, "must_link_given": v.must_link_pairs,
+                        "cannot_link_given": v.cannot_link_pairs, "cost": v.cost, "list": list },
+        "notes": run.notes,
+        "elapsed_seconds": run.elapsed.as_secs_f64(),
+    });
+    value["scores"] = scores.iter().map(|(name, s)| ((*name).to_owned(), json!(s))).collect::<serde_json::Map<_, _>>().into();
+    value
+}
+
+/// What happened, for people.
+pub fn summary(run: &Run, scores: &[(&'static str, Option<f64>)], file: &DataFile, given: &ConstraintSet) -> String {
+    let ended = match run.termination {
+        Termination::Converged => "converged after",
+        Termination::Optimal => "proven optimal after",
+        Termination::MaxIterations => "stopped (iteration limit) after",
+        Termination::Deadline => "stopped (time limit) after",
+        Termination::Cancelled => "interrupted after",
+    };
+    let largest = run.sizes.iter().take(20).map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let more = if run.sizes.len() > 20 { " …" } else { "" };
+    let mut text = format!(
+        "{}: {} in {} by {} ({} representation), {ended} {}, {:.2}s\nsizes: {largest}{more}\nobjective: {}\n",
+        file.source,
+        count(run.labels.len(), "row"),
+        count(run.k, "cluster"),
+        run.method,
+        run.representation.name,
+        count(run.iterations, "iteration"),
+        run.elapsed.as_secs_f64(),
+        number(run.objective),
+    );
+    let v = &run.violations;
+    if v.total() > 0 {
+        let given_text = format!("{}, {}", count(v.must_link_pairs, "must-link"), count(v.cannot_link_pairs, "cannot-link"));
+        if v.broken() == 0 {
+            text += &format!("constraints: {given_text}: all kept\n");
+        } else {
+            text += &format!(
+                "constraints: {given_text}: {} must-link and {} cannot-link broken\n",
+                v.must_link, v.cannot_link
+            );
+            for x in v.list.iter().take(TOLD) {
+                text += &format!("  broken: {}\n", place(x, file, given));
+            }
+            if v.broken() > TOLD as u64 {
+                text += &format!("  … and {} more (--json lists them)\n", v.broken() - TOLD as u64);
+            }
+        }
+    }
+    let shown: Vec<String> =
+        scores.iter().filter_map(|(name, s)| s.map(|s| format!("{} {s:.4}", name.replace('_', " ")))).collect();
+    if !shown.is_empty() {
+        text += &format!("scores: {}\n", shown.join(", "));
+    }
+    run.notes.iter().for_each(|n| text += &format!("note: {n}\n"));
+    text.trim_end().to_owned()
+}

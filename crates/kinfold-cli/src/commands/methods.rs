@@ -1,0 +1,135 @@
+//! `kinfold methods`: the table of methods for people, as JSON, and as the documentation's pages.
+
+use kinfold::methods::{Entry, Listens, METHODS, find};
+
+use crate::commands::SCHEMA_VERSION;
+use crate::session::{Done, Session};
+
+pub fn run(session: &Session, name: Option<&str>, markdown: bool) -> Done {
+    match name {
+        None if session.json => {
+            let all: Vec<_> = METHODS.iter().map(json).collect();
+            session.print_json(&serde_json::json!({ "schema_version": SCHEMA_VERSION, "methods": all }))?;
+        }
+        None if markdown => session.print(&index())?,
+        None => {
+            let width = METHODS.iter().map(|e| e.info.name.len()).max().unwrap_or(0);
+            let mut text = String::new();
+            for e in METHODS {
+                let mark = match e.info.listens {
+                    Listens::Hard => "keeps every constraint",
+                    Listens::Soft => "prefers to keep constraints",
+                    Listens::No => "ignores constraints",
+                };
+                text += &format!("{:width$}  {}  [{mark}]\n", e.info.name, e.info.summary);
+            }
+            text += "\n`kinfold methods NAME` explains one.\n";
+            session.print(&text)?;
+        }
+        Some(name) => {
+            let entry = find(name)?;
+            if session.json {
+                let mut value = json(entry);
+                value["schema_version"] = SCHEMA_VERSION.into();
+                session.print_json(&value)?;
+            } else if markdown {
+                session.print(&page(entry))?;
+            } else {
+                session.print(&explained(entry))?;
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn json(entry: &Entry) -> serde_json::Value {
+    let mut value = serde_json::to_value(entry.info).unwrap_or_default();
+    value["parameters"] = serde_json::to_value((entry.parameters)()).unwrap_or_default();
+    value
+}
+
+fn supports(entry: &Entry) -> Vec<&'static str> {
+    let info = entry.info;
+    let mut list = vec![match info.listens {
+        Listens::Hard => "hard constraints: every one is kept, or the reason why not is given",
+        Listens::Soft => "soft constraints: kept where it pays",
+        Listens::No => "constraints are ignored, broken ones are counted",
+    }];
+    if info.sparse {
+        list.push("sparse rows, never made dense");
+    }
+    if info.sizes {
+        list.push("bounds on cluster sizes (--min-size, --max-size)");
+    }
+    if info.represents {
+        list.push("chooses the representation of the rows by itself unless --scale is given");
+    }
+    list.push("new rows through a saved model (nearest centre)");
+    list
+}
+
+fn explained(entry: &Entry) -> String {
+    let info = entry.info;
+    let mut text = format!(
+        "{} — {}\n\npaper        {}\nminimises    {}\nconstraints  {}\ncost         {}\n\nsupports\n",
+        info.name, info.summary, info.paper, info.minimises, info.constraints, info.cost
+    );
+    supports(entry).iter().for_each(|s| text += &format!("  - {s}\n"));
+    let parameters = (entry.parameters)();
+    if !parameters.is_empty() {
+        text += "\nsettings (--set name=value)\n";
+        let width = parameters.iter().map(|p| p.name.len()).max().unwrap_or(0);
+        for p in &parameters {
+            let range = if p.range.is_some() { format!(", {}", p.range_text()) } else { String::new() };
+            text += &format!("  {:width$}  {} ({}{range}; default {})\n", p.name, p.help, p.sort, p.default);
+        }
+    }
+    text
+}
+
+/// The page of one method in docs/methods.
+fn page(entry: &Entry) -> String {
+    let info = entry.info;
+    let mut text = format!(
+        "# {}\n\n{}.\n\n| | |\n| --- | --- |\n| paper | {} |\n| minimises | {} |\n| constraints | {} |\n| cost | {} |\n\n## Supports\n\n",
+        info.name,
+        capitalised(info.summary),
+        info.paper,
+        info.minimises,
+        info.constraints,
+        info.cost
+    );
+    supports(entry).iter().for_each(|s| text += &format!("- {s}\n"));
+    text += "\n## Settings\n\n";
+    let parameters = (entry.parameters)();
+    if parameters.is_empty() {
+        text += "None.\n";
+    } else {
+        text += "Given as `--set name=value`.\n\n| name | meaning | values | default |\n| --- | --- | --- | --- |\n";
+        for p in &parameters {
+            let values = [p.sort.replace('|', "\\|"), p.range_text()].join(" ");
+            text += &format!("| `{}` | {} | {} | {} |\n", p.name, p.help, values.trim(), p.default);
+        }
+    }
+    text += &format!("\n```sh\nkinfold cluster data.csv -k 3 -c answers.csv --method {}\n```\n", info.name);
+    text
+}
+
+/// The list of pages.
+fn index() -> String {
+    let mut text = "# Methods\n\nMade by `kinfold methods --markdown` from the table of methods.\n\n| method | | constraints |\n| --- | --- | --- |\n".to_owned();
+    for e in METHODS {
+        let kept = match e.info.listens {
+            Listens::Hard => "hard",
+            Listens::Soft => "soft",
+            Listens::No => "ignored",
+        };
+        text += &format!("| [{0}]({0}.md) | {1} | {kept} |\n", e.info.name, e.info.summary);
+    }
+    text
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|c| c.to_uppercase().collect::<String>() + letters.as_str()).unwrap_or_default()
+}

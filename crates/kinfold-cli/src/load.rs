@@ -1,0 +1,154 @@
+//! From arguments to engine types: the table, the constraints, and messages that name rows by the user's ids.
+
+use kinfold::constraints::{ConstraintSet, Kind, Origin};
+use kinfold_io::{AnswerOptions, DataFile, Format, Ids, Input, ReadOptions, read_answers, read_table};
+
+use crate::args::{ColumnArgs, ConstraintArgs, Trust};
+use crate::failure::{Failure, USAGE};
+use crate::session::{Session, count};
+
+/// Log-odds of 85 %: people err on 13 to 16 % of pairs.
+const SOFT_WEIGHT: f64 = 1.734601055388106;
+
+/// Reads the table with every column that the arguments need.
+pub fn table(
+    session: &Session,
+    data: &str,
+    columns: &ColumnArgs,
+    truth: Option<&str>,
+    constraints: Option<&ConstraintArgs>,
+) -> Result<DataFile, Failure> {
+    let options = ReadOptions { features: columns.features.clone(), ..options(session, columns, truth, constraints)? };
+    let file = read_table(&Input::from_arg(data), &options)?;
+    session.mention(format!(
+        "{}: {} with {} ({})",
+        file.source,
+        count(file.n(), "row"),
+        count(file.dims(), "feature column"),
+        file.format().name()
+    ));
+    Ok(file)
+}
+
+/// What to ask of the reader.
+pub fn options(
+    session: &Session,
+    columns: &ColumnArgs,
+    truth: Option<&str>,
+    constraints: Option<&ConstraintArgs>,
+) -> Result<ReadOptions, Failure> {
+    let format = match &columns.format {
+        None => None,
+        Some(name) => Some(Format::from_name(name).ok_or_else(|| {
+            Failure::new(USAGE, format!("there is no format named '{name}'"))
+                .hint("the formats are csv, tsv, jsonl, parquet, arrow, npy and svmlight")
+        })?),
+    };
+    let mut text: Vec<String> = Vec::new();
+    if let Some(c) = constraints {
+        text.extend(c.labels.iter().chain(&c.must_link_by).chain(&c.cannot_link_within).cloned());
+    }
+    Ok(ReadOptions {
+        format,
+        header: columns.no_header.then_some(false),
+        id: columns.id.clone(),
+        truth: truth.map(str::to_owned),
+        text,
+        threads: session.threads,
+        ..ReadOptions::default()
+    })
+}
+
+/// Constraints from answer files, column rules and partial labels.
+pub fn constraints(session: &Session, args: &ConstraintArgs, file: &DataFile) -> Result<ConstraintSet, Failure> {
+    let mut set = ConstraintSet::new(file.n());
+    let weight = match args.trust {
+        Trust::Hard | Trust::Auto => f64::INFINITY,
+        Trust::Soft => SOFT_WEIGHT,
+    };
+    for name in &args.constraints {
+        answers(session, args, name, &file.ids, &mut set, weight)?;
+    }
+    for column in &args.must_link_by {
+        group_by(file, column, Kind::MustLink, &mut set)?;
+    }
+    for column in &args.cannot_link_within {
+        group_by(file, column, Kind::CannotLink, &mut set)?;
+    }
+    if let Some(column) = &args.labels {
+        let (codes, names) = file.text(column)?.codes();
+        let rows: Vec<(usize, u32)> = codes.iter().enumerate().filter_map(|(row, c)| c.map(|c| (row, c))).collect();
+        let lines = rows.iter().map(|&(row, _)| file.line(row).unwrap_or(0) as u32).collect();
+        let source = set.add_source(&format!("{} column '{column}'", file.source));
+        set.add_labels(&rows, names, lines, f64::INFINITY, Origin { source, line: 0 })?;
+    }
+    Ok(set)
+}
+
+/// Adds one answer file.
+pub fn answers(
+    session: &Session,
+    args: &ConstraintArgs,
+    name: &str,
+    ids: &Ids,
+    set: &mut ConstraintSet,
+    weight: f64,
+) -> Result<(), Failure> {
+    let options = AnswerOptions { skip_unknown: args.skip_unknown, threads: session.threads };
+    let answers = read_answers(&Input::from_arg(name), ids, &options)?;
+    answers.add_to(set, weight)?;
+    let c = &answers.counts;
+    if c.unknown > 0 {
+        session.say(format!("{name}: {} on ids that the data do not have, left out", count(c.unknown, "answer")));
+    }
+    session.mention(format!(
+        "{name}: {} read, {} standing, {} unsure, {} undone",
+        count(c.lines, "line"),
+        answers.pairs.len(),
+        c.unsure,
+        c.undone
+    ));
+    Ok(())
+}
+
+fn group_by(file: &DataFile, column: &str, kind: Kind, set: &mut ConstraintSet) -> Result<(), Failure> {
+    let (codes, names) = file.text(column)?.codes();
+    let mut groups: Vec<Vec<usize>> = vec![Vec::new(); names.len()];
+    for (row, code) in codes.iter().enumerate() {
+        if let Some(code) = code {
+            groups[*code as usize].push(row);
+        }
+    }
+    for (members, name) in groups.iter().zip(&names) {
+        if members.len() > 1 {
+            let source = set.add_source(&format!("{} column '{column}' = {name}", file.source));
+            set.add_set(kind, members, f64::INFINITY, Origin { source, line: 0 })?;
+        }
+    }
+    Ok(())
+}
+
+/// An engine error in the user's words: rows by id, columns by name, constraints by file and line.
+pub fn explain(error: kinfold::Error, set: &ConstraintSet, file: &DataFile) -> Failure {
+    use kinfold::Error as E;
+    let name = |row: u32| file.ids.get(row as usize).into_owned();
+    let message = match &error {
+        E::Contradiction(conflicts) => conflicts.first().map(|c| {
+            let more = conflicts.len().saturating_sub(1);
+            let rest = if more > 0 { format!(" (and {} more)", count(more, "contradiction")) } else { String::new() };
+            format!("the constraints contradict each other: {}{rest}", c.describe(set, name))
+        }),
+        E::Infeasible(why) => Some(why.describe(set, name)),
+        E::NotFinite { row, column, value } => {
+            let line = file.line(*row).map(|l| format!(":{l}")).unwrap_or_default();
+            Some(format!("{}{line}: column '{}': {value} is not a finite number", file.source, file.feature_name(*column)))
+        }
+        E::NoRows => Some(format!("{}: there are no rows", file.source)),
+        _ => None,
+    };
+    let mut failure = Failure::from(error);
+    if let Some(message) = message {
+        failure.message = message;
+    }
+    failure
+}
