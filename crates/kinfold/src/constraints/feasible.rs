@@ -422,7 +422,7 @@ mod tests {
     fn every_verdict_equals_enumeration_and_carries_its_certificate() {
         let mut rng = Rng::stream(11, "feasible", 0);
         let mut seen = [0usize; 2];
-        for round in 0..2500 {
+        for round in 0..3000 {
             let n = 1 + rng.below(7);
             let c = if round % 2 == 0 {
                 brute::random_set(&mut rng, n, 10)

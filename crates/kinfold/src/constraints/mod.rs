@@ -9,6 +9,7 @@ mod conflict;
 mod counts;
 mod describe;
 mod feasible;
+pub mod generate;
 mod graph;
 mod paths;
 mod sat;

@@ -247,6 +247,11 @@ impl ConstraintSet {
         self.pairs.iter().copied().chain(sets).chain(labels).filter(|p| p.weight > 0.0 && p.a != p.b)
     }
 
+    /// The same rows and sources, nothing known.
+    pub(super) fn without_constraints(&self) -> ConstraintSet {
+        ConstraintSet { n: self.n, sources: self.sources.clone(), ..ConstraintSet::default() }
+    }
+
     /// The same constraints with every weight replaced; pairs that `f` maps to `None` are left out.
     pub fn map_pairs(&self, f: impl Fn(usize, &Pair) -> Option<Pair>) -> ConstraintSet {
         let pairs = self.pairs.iter().enumerate().filter_map(|(i, p)| f(i, p)).collect();
