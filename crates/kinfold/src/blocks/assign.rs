@@ -27,6 +27,8 @@ const NODES: Range<u64> = 2_000..200_000;
 const NODES_PER_CALL: u64 = 4_000_000;
 /// Rounds without progress before the improvement of a large piece stops.
 const PATIENCE: usize = 8;
+/// Price rises granted to the breakout start.
+const BREAKOUT_ROUNDS: usize = 400;
 /// Components that one task handles.
 const TASK: usize = 64;
 
@@ -363,9 +365,12 @@ impl Task<'_> {
         };
         let mut labels = vec![0u32; n];
         if improve::greedy(net, k, costs, &mut labels) {
-            let mut better = labels.clone();
-            improve::improve(net, k, costs, &mut better, PATIENCE, &mut rng);
-            consider(better, &mut best);
+            improve::improve(net, k, costs, &mut labels, PATIENCE, &mut rng);
+            consider(labels.clone(), &mut best);
+        }
+        if improve::breakout(net, k, costs, &mut labels, BREAKOUT_ROUNDS, &mut rng) {
+            improve::improve(net, k, costs, &mut labels, PATIENCE, &mut rng);
+            consider(labels.clone(), &mut best);
         }
         if let Some(mut warm) = warm {
             improve::improve(net, k, costs, &mut warm, PATIENCE, &mut rng);

@@ -54,6 +54,36 @@ pub(super) fn greedy(net: &Net, k: usize, costs: &[f64], labels: &mut [u32]) -> 
     proper
 }
 
+/// From the cheapest clusters towards feasibility: broken hard edges have a price that rises until they are mended
+/// (breakout, Morris 1993), with single moves and forest steps in between. Follows the costs where greedy dead-ends.
+pub(super) fn breakout(net: &Net, k: usize, costs: &[f64], labels: &mut [u32], rounds: usize, rng: &mut Rng) -> bool {
+    let n = net.len();
+    let mut regrets = 0.0;
+    for v in 0..n {
+        let (at, first, second) = two_smallest(&costs[v * k..(v + 1) * k]);
+        labels[v] = at as u32;
+        if second < f64::INFINITY {
+            regrets += second - first;
+        }
+    }
+    let price = (regrets / n as f64).max(f64::MIN_POSITIVE);
+    let mut soft = net.softened(price);
+    for round in 0..rounds {
+        for _ in 0..4 {
+            if moves(&soft, k, costs, labels, 0.0) <= 0.0 {
+                break;
+            }
+        }
+        if round % 4 == 0 {
+            forest_step(&soft, k, costs, labels, rng);
+        }
+        if soft.raise_broken(net, labels, price) == 0 {
+            return true;
+        }
+    }
+    false
+}
+
 /// Renames the clusters of the whole component in the cheapest way.
 pub(super) fn rename(net: &Net, k: usize, costs: &[f64], labels: &mut [u32]) {
     let mut table = vec![0.0; k * k];

@@ -56,6 +56,25 @@ impl Net {
     pub(super) fn hard(&self, v: usize) -> impl Iterator<Item = usize> + '_ {
         self.arcs(v).filter(|&(_, w)| w == f64::INFINITY).map(|(u, _)| u)
     }
+    /// The same net with every hard edge priced at `weight`.
+    pub(super) fn softened(&self, weight: f64) -> Net {
+        let soften = |i: usize| self.weight.get(i).copied().filter(|&w| w < f64::INFINITY).unwrap_or(weight);
+        Net { starts: self.starts.clone(), to: self.to.clone(), weight: (0..self.to.len()).map(soften).collect() }
+    }
+    /// Of a softened net: raises the price of the broken edges that are hard in `original`; how many there are.
+    pub(super) fn raise_broken(&mut self, original: &Net, labels: &[u32], by: f64) -> usize {
+        let mut broken = 0;
+        for v in 0..self.len() {
+            for i in self.starts[v] as usize..self.starts[v + 1] as usize {
+                let hard = original.weight.get(i).is_none_or(|&w| w == f64::INFINITY);
+                if hard && labels[self.to[i] as usize] == labels[v] {
+                    self.weight[i] += by;
+                    broken += 1;
+                }
+            }
+        }
+        broken / 2
+    }
     /// E(labels): infinite when a forbidden cluster or a broken hard edge is in it.
     pub(super) fn energy(&self, k: usize, costs: &[f64], labels: &[u32]) -> f64 {
         let mut total = 0.0;

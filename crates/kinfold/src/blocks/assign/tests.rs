@@ -217,7 +217,7 @@ fn planted_graphs_are_always_assigned_and_never_worse_than_a_feasible_start() {
 }
 
 #[test]
-fn costs_that_know_the_hidden_labels_are_proven_at_once() {
+fn costs_that_know_the_hidden_labels_lead_to_something_as_good() {
     let mut rng = Rng::stream(15, "planted", 0);
     let (n, k) = (400, 8);
     let (graph, hidden) = planted(&mut rng, n, k, 20.0);
@@ -226,7 +226,8 @@ fn costs_that_know_the_hidden_labels_are_proven_at_once() {
     let mut out = vec![0; n];
     let found = Assigner::new(&graph, k).assign(&RunContext::new(1), &costs, None, &mut out).unwrap();
     assert_proper(&graph, &out);
-    assert!(found.cost <= hidden.iter().enumerate().map(|(v, &c)| costs[v * k + c as usize]).sum::<f64>());
+    let start: f64 = hidden.iter().enumerate().map(|(v, &c)| costs[v * k + c as usize]).sum();
+    assert!(found.cost <= start, "{} {start} {found:?}", found.cost);
 }
 
 #[test]
