@@ -252,6 +252,23 @@ impl ConstraintSet {
         ConstraintSet { n: self.n, sources: self.sources.clone(), ..ConstraintSet::default() }
     }
 
+    /// Adds a pair of another set of the same rows and sources.
+    pub(super) fn push_pair(&mut self, pair: Pair) {
+        self.pairs.push(pair);
+    }
+
+    /// Takes over the sets of at least two rows and the labellings without repeats, as far as they have weight.
+    pub(super) fn copy_groups(&mut self, other: &ConstraintSet) {
+        self.sets.extend(other.sets.iter().filter(|s| s.weight > 0.0 && s.members.len() > 1).cloned());
+        for l in other.labels.iter().filter(|l| l.weight > 0.0) {
+            let mut seen = rustc_hash::FxHashSet::default();
+            let kept: Vec<usize> = (0..l.rows.len()).filter(|&e| seen.insert(l.rows[e])).collect();
+            let rows = kept.iter().map(|&e| l.rows[e]).collect();
+            let lines = kept.iter().filter_map(|&e| l.lines.get(e).copied()).collect();
+            self.labels.push(PartialLabels { rows, lines, ..l.clone() });
+        }
+    }
+
     /// The same constraints without the pairs (entry 0) and the members of sets and labellings (by entry) that `keep`
     /// refuses. Ids stay: refused pairs keep their place with weight 0.
     pub(super) fn filtered(&self, keep: impl Fn(ConstraintId, u32) -> bool) -> ConstraintSet {
