@@ -117,3 +117,49 @@ pub fn check_conflict(c: &ConstraintSet, x: &Conflict) {
     let least = x.path.iter().chain([&x.cannot_link]).map(|&id| c.weight(id)).fold(f64::INFINITY, f64::min);
     assert_eq!(c.weight(x.weakest), least);
 }
+
+/// The least cost of what must be dropped for this labelling to keep the rest: violated pairs, members outside the
+/// largest part of a must-link set, members beyond one per cluster of a cannot-link set, and labels outside the best
+/// one-to-one match of labels and clusters. Hard constraints cost `hard` each, or infinity.
+pub fn repair_cost(c: &ConstraintSet, labels: &[u32], hard: Option<f64>) -> f64 {
+    let price = |weight: f64, drops: usize| match (drops, weight.is_infinite()) {
+        (0, _) => 0.0,
+        (_, true) => hard.unwrap_or(f64::INFINITY) * drops as f64,
+        _ => weight * drops as f64,
+    };
+    let label = |row: u32| labels[row as usize] as usize;
+    let k = blocks(labels);
+    let mut cost = 0.0;
+    for p in c.pairs() {
+        let broken = (label(p.a) == label(p.b)) != (p.kind == Kind::MustLink);
+        cost += price(p.weight, usize::from(broken));
+    }
+    for s in c.sets() {
+        let mut sizes = vec![0; k];
+        s.members.iter().for_each(|&row| sizes[label(row)] += 1);
+        let kept = match s.kind {
+            Kind::MustLink => sizes.iter().copied().max().unwrap_or(0),
+            Kind::CannotLink => sizes.iter().filter(|&&m| m > 0).count(),
+        };
+        cost += price(s.weight, s.members.len() - kept);
+    }
+    for l in c.labels() {
+        let classes = l.rows.iter().map(|x| x.1 as usize + 1).max().unwrap_or(0);
+        let mut table = vec![vec![0usize; k]; classes];
+        l.rows.iter().for_each(|&(row, class)| table[class as usize][label(row)] += 1);
+        fn best(table: &[Vec<usize>], used: &mut Vec<bool>) -> usize {
+            let Some((row, rest)) = table.split_first() else { return 0 };
+            let mut most = best(rest, used);
+            for c in 0..row.len() {
+                if !used[c] {
+                    used[c] = true;
+                    most = most.max(row[c] + best(rest, used));
+                    used[c] = false;
+                }
+            }
+            most
+        }
+        cost += price(l.weight, l.rows.len() - best(&table, &mut vec![false; k]));
+    }
+    cost
+}

@@ -197,7 +197,11 @@ impl ConstraintSet {
     }
 
     /// The cannot-links whose two ends are in one chunklet.
-    fn cannot_links_inside(&self, chunk_of: &[u32], counts: impl Fn(f64) -> bool) -> Vec<(ConstraintId, u32, u32)> {
+    pub(super) fn cannot_links_inside(
+        &self,
+        chunk_of: &[u32],
+        counts: impl Fn(f64) -> bool,
+    ) -> Vec<(ConstraintId, u32, u32)> {
         let of = |row: u32| chunk_of[row as usize];
         let mut found = Vec::new();
         for (i, p) in self.pairs().iter().enumerate() {

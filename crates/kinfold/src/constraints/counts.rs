@@ -94,7 +94,7 @@ impl ConstraintSet {
         let label = |row: u32| labels[row as usize];
         let mut out = Violations::default();
         for (i, p) in self.pairs().iter().enumerate() {
-            if !(p.weight > 0.0) || (p.a == p.b && p.kind == Kind::MustLink) {
+            if p.weight == 0.0 || (p.a == p.b && p.kind == Kind::MustLink) {
                 continue;
             }
             let together = label(p.a) == label(p.b);
@@ -106,7 +106,7 @@ impl ConstraintSet {
             }
         }
         for (i, s) in self.sets().iter().enumerate() {
-            if !(s.weight > 0.0) {
+            if s.weight == 0.0 {
                 continue;
             }
             let mut by_cluster: Vec<(u32, u32)> = s.members.iter().map(|&row| (label(row), row)).collect();

@@ -86,7 +86,7 @@ pub fn feasible(chunklets: &Chunklets, k: usize, options: &FeasibleOptions) -> F
             Ok(colours) => colours,
             Err(cycle) => return no(if cycle.len() == 3 { clique_of(cycle) } else { Witness::OddCycle(cycle) }),
         },
-        _ => match by_components(chunklets, k, options) {
+        _ => match by_components(graph, chunklets.cliques(), k, options) {
             Ok(colours) => colours,
             Err(Failure::Witness(witness)) => return no(witness),
             Err(Failure::Unknown { lower, upper }) => return Feasibility::Unknown { lower, upper },
@@ -123,13 +123,22 @@ enum Failure {
     Unknown { lower: usize, upper: usize },
 }
 
-fn by_components(chunklets: &Chunklets, k: usize, options: &FeasibleOptions) -> Result<Vec<u32>, Failure> {
+/// A colouring of a graph with k colours, or edges that forbid it; `None` when undecided in time.
+pub(super) fn colour_graph(graph: &Graph, k: usize, options: &FeasibleOptions) -> Option<Result<Vec<u32>, Witness>> {
+    match by_components(graph, &[], k, options) {
+        Ok(colours) => Some(Ok(colours)),
+        Err(Failure::Witness(witness)) => Some(Err(witness)),
+        Err(Failure::Unknown { .. }) => None,
+    }
+}
+
+/// Peels, then treats the components of the core one by one. `named` are cliques known beforehand.
+fn by_components(graph: &Graph, named: &[Vec<u32>], k: usize, options: &FeasibleOptions) -> Result<Vec<u32>, Failure> {
     let deadline = Instant::now() + options.time_limit;
-    let graph = chunklets.graph();
     let (peeled, stays) = colouring::peel(graph, k);
     let mut colours = vec![NONE; graph.len()];
-    if let Some(clique) = named_clique(chunklets, k + 1) {
-        return Err(Failure::Witness(Witness::Clique(clique)));
+    if let Some(clique) = named.iter().find(|c| c.len() > k) {
+        return Err(Failure::Witness(Witness::Clique(clique[..=k].to_vec())));
     }
     let core: Vec<u32> = (0..graph.len() as u32).filter(|&v| stays[v as usize]).collect();
     let core_graph = graph.induced(&core);
@@ -202,11 +211,6 @@ fn decide(
             Answer::No(sat::minimise(edges, k, limit))
         }
     }
-}
-
-/// The first `size` members of a named clique that has as many.
-fn named_clique(chunklets: &Chunklets, size: usize) -> Option<Vec<u32>> {
-    chunklets.cliques().iter().find(|c| c.len() >= size).map(|c| c[..size].to_vec())
 }
 
 /// The fewest clusters that keep every cannot-link: bounds from cliques and DSATUR, closed by [`feasible`] from below

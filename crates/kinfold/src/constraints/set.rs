@@ -252,6 +252,46 @@ impl ConstraintSet {
         ConstraintSet { n: self.n, sources: self.sources.clone(), ..ConstraintSet::default() }
     }
 
+    /// Adds a pair of another set of the same rows and sources.
+    pub(super) fn push_pair(&mut self, pair: Pair) {
+        self.pairs.push(pair);
+    }
+
+    /// Takes over the sets of at least two rows and the labellings without repeats, as far as they have weight.
+    pub(super) fn copy_groups(&mut self, other: &ConstraintSet) {
+        self.sets.extend(other.sets.iter().filter(|s| s.weight > 0.0 && s.members.len() > 1).cloned());
+        for l in other.labels.iter().filter(|l| l.weight > 0.0) {
+            let mut seen = rustc_hash::FxHashSet::default();
+            let kept: Vec<usize> = (0..l.rows.len()).filter(|&e| seen.insert(l.rows[e])).collect();
+            let rows = kept.iter().map(|&e| l.rows[e]).collect();
+            let lines = kept.iter().filter_map(|&e| l.lines.get(e).copied()).collect();
+            self.labels.push(PartialLabels { rows, lines, ..l.clone() });
+        }
+    }
+
+    /// The same constraints without the pairs (entry 0) and the members of sets and labellings (by entry) that `keep`
+    /// refuses. Ids stay: refused pairs keep their place with weight 0.
+    pub(super) fn filtered(&self, keep: impl Fn(ConstraintId, u32) -> bool) -> ConstraintSet {
+        let mut out = self.clone();
+        for (i, p) in out.pairs.iter_mut().enumerate() {
+            if !keep(ConstraintId::Pair(i as u32), 0) {
+                p.weight = 0.0;
+            }
+        }
+        for (i, s) in out.sets.iter_mut().enumerate() {
+            let mut entry = 0..;
+            s.members.retain(|_| entry.next().is_none_or(|e| keep(ConstraintId::Set(i as u32), e)));
+        }
+        for (i, l) in out.labels.iter_mut().enumerate() {
+            let kept: Vec<usize> =
+                (0..l.rows.len()).filter(|&e| keep(ConstraintId::Labels(i as u32), e as u32)).collect();
+            let lines = kept.iter().filter_map(|&e| l.lines.get(e).copied()).collect();
+            l.rows = kept.iter().map(|&e| l.rows[e]).collect();
+            l.lines = lines;
+        }
+        out
+    }
+
     /// The same constraints with every weight replaced; pairs that `f` maps to `None` are left out.
     pub fn map_pairs(&self, f: impl Fn(usize, &Pair) -> Option<Pair>) -> ConstraintSet {
         let pairs = self.pairs.iter().enumerate().filter_map(|(i, p)| f(i, p)).collect();
