@@ -8,7 +8,7 @@ use crate::failure::{Failure, USAGE};
 use crate::session::{Session, count};
 
 /// Log-odds of 85 %: people err on 13 to 16 % of pairs.
-const SOFT_WEIGHT: f64 = 1.734601055388106;
+pub const SOFT_WEIGHT: f64 = 1.734601055388106;
 
 /// Reads the table with every column that the arguments need.
 pub fn table(

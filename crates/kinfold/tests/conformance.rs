@@ -1,0 +1,235 @@
+//! One suite for every method of the table: what a user may rely on whatever the method is.
+
+use kinfold::constraints::{ConstraintSet, Kind, Origin, generate};
+use kinfold::context::{CancelToken, RunContext, Termination};
+use kinfold::data::Dataset;
+use kinfold::methods::{Entry, Listens, METHODS};
+use kinfold::pipeline::{Job, Run};
+use kinfold::rng::Rng;
+
+/// Gaussian blobs: rows, dims and true labels.
+fn blobs(n: usize, dims: usize, k: usize, spread: f64, seed: u64) -> (Vec<f64>, Vec<u32>) {
+    let mut rng = Rng::stream(seed, "blobs", 0);
+    let centres: Vec<f64> = (0..k * dims).map(|_| 6.0 * rng.normal()).collect();
+    let labels: Vec<u32> = (0..n).map(|i| (i % k) as u32).collect();
+    let rows = labels
+        .iter()
+        .flat_map(|&l| centres[l as usize * dims..(l as usize + 1) * dims].to_vec())
+        .map(|c| c + spread * rng.normal())
+        .collect();
+    (rows, labels)
+}
+
+fn run(entry: &Entry, k: usize, data: &Dataset<'_, f64>, given: &ConstraintSet, ctx: &RunContext) -> Run {
+    Job::new(entry.info.name, k)
+        .run(ctx, data, given)
+        .unwrap_or_else(|e| panic!("{}: {e}", entry.info.name))
+}
+
+fn comparable(run: &Run) -> (Vec<u32>, Vec<u64>, Vec<u64>) {
+    let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+    (run.labels.clone(), bits(&run.trace), bits(run.centres.values()))
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
+    let (rows, truth) = blobs(5000, 3, 4, 2.0, 1);
+    let data = Dataset::dense(&rows, 3).unwrap();
+    let given = generate::balanced(&truth, 200, false, &mut Rng::stream(1, "test", 0)).unwrap().constraints;
+    for entry in METHODS {
+        let one = run(entry, 4, &data, &given, &RunContext::new(7).with_threads(1));
+        for threads in [1, 2, 3] {
+            let other = run(entry, 4, &data, &given, &RunContext::new(7).with_threads(threads));
+            assert_eq!(comparable(&one), comparable(&other), "{} on {threads} threads", entry.info.name);
+        }
+    }
+}
+
+#[test]
+fn constraints_that_say_nothing_change_nothing() {
+    let (rows, _) = blobs(120, 2, 3, 1.5, 2);
+    let data = Dataset::dense(&rows, 2).unwrap();
+    let mut nothing = ConstraintSet::new(120);
+    nothing.add_weighted_pair(Kind::MustLink, 0, 1, 0.0, Origin::default()).unwrap();
+    nothing.add_weighted_pair(Kind::CannotLink, 0, 3, 0.0, Origin::default()).unwrap();
+    nothing.add_pair(Kind::MustLink, 5, 5).unwrap();
+    for entry in METHODS {
+        let ctx = RunContext::new(3);
+        let plain = run(entry, 3, &data, &ConstraintSet::new(120), &ctx);
+        let same = run(entry, 3, &data, &nothing, &ctx);
+        assert_eq!(comparable(&plain), comparable(&same), "{}", entry.info.name);
+        assert_eq!(plain.violations.total(), 0);
+    }
+}
+
+#[test]
+fn hard_constraints_are_kept_where_that_is_promised() {
+    for case in 0..40u64 {
+        let k = 2 + (case as usize * 7) % 12;
+        let n = 60 + 4 * k;
+        let (rows, truth) = blobs(n, 3, k, 6.0, case);
+        let data = Dataset::dense(&rows, 3).unwrap();
+        let mut rng = Rng::stream(case, "test", 0);
+        let amount = [n / 4, n, 4 * n][case as usize % 3];
+        let given = generate::pairs(&truth, amount, &mut rng).unwrap().constraints;
+        for entry in METHODS.iter().filter(|e| e.info.listens == Listens::Hard) {
+            let run = run(entry, k, &data, &given, &RunContext::new(case));
+            assert_eq!(run.violations.broken(), 0, "{}, case {case}, k = {k}", entry.info.name);
+        }
+    }
+}
+
+#[test]
+fn the_trace_never_rises_and_ends_at_the_recomputed_objective_where_that_is_promised() {
+    for seed in 0..5 {
+        let (rows, truth) = blobs(300, 4, 5, 4.0, seed);
+        let data = Dataset::dense(&rows, 4).unwrap();
+        let given = generate::balanced(&truth, 100, false, &mut Rng::stream(seed, "test", 0)).unwrap().constraints;
+        for entry in METHODS.iter().filter(|e| e.info.monotone) {
+            let run = run(entry, 5, &data, &given, &RunContext::new(seed));
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
+            assert!(run.trace.windows(2).all(|w| w[1] <= w[0] || close(w[0], w[1])), "{}: {:?}", entry.info.name, run.trace);
+            if run.termination == Termination::Converged {
+                assert!(close(run.trace[run.trace.len() - 1], run.objective), "{}", entry.info.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn pairs_groups_and_partial_labels_that_say_the_same_give_the_same() {
+    let (rows, truth) = blobs(90, 2, 3, 4.0, 5);
+    let data = Dataset::dense(&rows, 2).unwrap();
+    let known: Vec<usize> = (0..90).step_by(6).collect();
+    let mut labels = ConstraintSet::new(90);
+    let pairs: Vec<(usize, u32)> = known.iter().map(|&r| (r, truth[(r / 6) % 90])).collect();
+    let names = vec!["a".into(), "b".into(), "c".into()];
+    labels.add_labels(&pairs, names, vec![], f64::INFINITY, Origin::default()).unwrap();
+    let mut single = ConstraintSet::new(90);
+    for p in labels.expanded() {
+        single.add_pair(p.kind, p.a as usize, p.b as usize).unwrap();
+    }
+    let mut groups = ConstraintSet::new(90);
+    let mut heads = Vec::new();
+    for class in 0..3 {
+        let members: Vec<usize> = pairs.iter().filter(|(_, l)| *l == class).map(|(r, _)| *r).collect();
+        heads.push(members[0]);
+        groups.add_set(Kind::MustLink, &members, f64::INFINITY, Origin::default()).unwrap();
+    }
+    groups.add_set(Kind::CannotLink, &heads, f64::INFINITY, Origin::default()).unwrap();
+    for entry in METHODS.iter().filter(|e| e.info.listens == Listens::Hard) {
+        let ctx = RunContext::new(11);
+        let [a, b, c] = [&labels, &single, &groups].map(|given| run(entry, 3, &data, given, &ctx).labels);
+        assert_eq!(a, b, "{}: labels and pairs", entry.info.name);
+        assert_eq!(a, c, "{}: labels and groups", entry.info.name);
+    }
+}
+
+#[test]
+fn odd_shapes_are_no_problem() {
+    let equal = vec![3.0; 12];
+    let column: Vec<f64> = (0..10).map(f64::from).collect();
+    let constant: Vec<f64> = (0..20).map(|i| if i % 2 == 0 { 1.0 } else { f64::from(i) }).collect();
+    let duplicates: Vec<f64> = (0..30).map(|i| f64::from(i / 15)).collect();
+    let shapes: [(&str, &[f64], usize, usize); 7] = [
+        ("one row", &[1.0, 2.0], 2, 1),
+        ("one cluster", &column, 1, 1),
+        ("n = k", &column, 1, 10),
+        ("all rows equal", &equal, 2, 3),
+        ("one column", &column, 1, 3),
+        ("a constant column", &constant, 2, 3),
+        ("fewer distinct rows than k", &duplicates, 1, 4),
+    ];
+    for entry in METHODS {
+        for (name, values, dims, k) in shapes {
+            let data = Dataset::dense(values, dims).unwrap();
+            let run = run(entry, k, &data, &ConstraintSet::new(data.n()), &RunContext::new(1));
+            assert_eq!(run.labels.len(), data.n(), "{}: {name}", entry.info.name);
+            assert!(run.labels.iter().all(|&l| (l as usize) < k), "{}: {name}", entry.info.name);
+            assert!(run.objective.is_finite(), "{}: {name}", entry.info.name);
+            if name == "n = k" {
+                assert!(run.sizes.iter().all(|&s| s == 1), "{}: {:?}", entry.info.name, run.sizes);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_cancelled_at_once_returns_labels_for_every_row() {
+    let (rows, truth) = blobs(400, 3, 4, 3.0, 8);
+    let data = Dataset::dense(&rows, 3).unwrap();
+    let given = generate::balanced(&truth, 80, false, &mut Rng::stream(8, "test", 0)).unwrap().constraints;
+    let token = CancelToken::new();
+    token.cancel();
+    for entry in METHODS {
+        let ctx = RunContext::new(1).with_cancel(token.clone());
+        let run = run(entry, 4, &data, &given, &ctx);
+        assert_eq!(run.termination, Termination::Cancelled, "{}", entry.info.name);
+        assert_eq!(run.labels.len(), 400);
+        if entry.info.listens == Listens::Hard {
+            assert_eq!(run.violations.broken(), 0, "{}", entry.info.name);
+        }
+    }
+}
+
+#[test]
+fn sparse_rows_are_clustered_like_dense_ones() {
+    let (mut rows, truth) = blobs(150, 6, 3, 1.0, 9);
+    rows.iter_mut().enumerate().for_each(|(i, v)| {
+        if i % 6 == i / 6 % 6 {
+            *v = 0.0;
+        }
+    });
+    let (mut starts, mut columns, mut values) = (vec![0], vec![], vec![]);
+    for row in rows.chunks(6) {
+        for (j, &v) in row.iter().enumerate().filter(|(_, v)| **v != 0.0) {
+            columns.push(j as u32);
+            values.push(v);
+        }
+        starts.push(values.len());
+    }
+    let dense = Dataset::dense(&rows, 6).unwrap();
+    let sparse = Dataset::sparse(&starts, &columns, &values, 6).unwrap();
+    let given = generate::balanced(&truth, 30, false, &mut Rng::stream(9, "test", 0)).unwrap().constraints;
+    for entry in METHODS.iter().filter(|e| e.info.sparse && !e.info.represents) {
+        let ctx = RunContext::new(2);
+        let (a, b) = (run(entry, 3, &dense, &given, &ctx), run(entry, 3, &sparse, &given, &ctx));
+        assert_eq!(a.labels, b.labels, "{}", entry.info.name);
+    }
+}
+
+#[test]
+fn single_precision_rows_are_taken_as_they_are() {
+    let (rows, truth) = blobs(200, 3, 4, 1.0, 10);
+    let narrow: Vec<f32> = rows.iter().map(|&v| v as f32).collect();
+    let data = Dataset::dense(&narrow, 3).unwrap();
+    let given = generate::balanced(&truth, 60, false, &mut Rng::stream(10, "test", 0)).unwrap().constraints;
+    for entry in METHODS {
+        let run = Job::new(entry.info.name, 4).run(&RunContext::new(2), &data, &given).unwrap();
+        if entry.info.listens == Listens::Hard {
+            assert_eq!(run.violations.broken(), 0, "{}", entry.info.name);
+        }
+    }
+}
+
+#[test]
+fn impossible_requests_are_refused_with_a_reason_before_any_work() {
+    let column: Vec<f64> = (0..6).map(f64::from).collect();
+    let data = Dataset::dense(&column, 1).unwrap();
+    let mut triangle = ConstraintSet::new(6);
+    for (a, b) in [(0, 1), (1, 2), (0, 2)] {
+        triangle.add_pair(Kind::CannotLink, a, b).unwrap();
+    }
+    let mut contradiction = ConstraintSet::new(6);
+    contradiction.add_pair(Kind::MustLink, 0, 1).unwrap();
+    contradiction.add_pair(Kind::CannotLink, 0, 1).unwrap();
+    for entry in METHODS {
+        let fails = |k, given: &ConstraintSet| Job::new(entry.info.name, k).run(&RunContext::new(0), &data, given).is_err();
+        assert!(fails(0, &ConstraintSet::new(6)) && fails(7, &ConstraintSet::new(6)), "{}", entry.info.name);
+        if entry.info.listens == Listens::Hard {
+            assert!(fails(2, &triangle), "{}: a triangle of cannot-links and k = 2", entry.info.name);
+            assert!(fails(1, &triangle), "{}: cannot-links and k = 1", entry.info.name);
+            assert!(fails(2, &contradiction), "{}: a contradiction", entry.info.name);
+        }
+    }
+}
