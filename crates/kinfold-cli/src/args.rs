@@ -263,9 +263,10 @@ fn setting(text: &str) -> Result<(String, String), String> {
 
 fn scaling(text: &str) -> Result<kinfold::data::Scaling, String> {
     let all = kinfold::data::Scaling::ALL;
-    all.iter().find(|(name, _)| *name == text).map(|(_, s)| *s).ok_or_else(|| {
-        format!("'{text}' is not one of {}", all.map(|(name, _)| name).join(", "))
-    })
+    all.iter()
+        .find(|(name, _)| *name == text)
+        .map(|(_, s)| *s)
+        .ok_or_else(|| format!("'{text}' is not one of {}", all.map(|(name, _)| name).join(", ")))
 }
 
 /// 20s, 5m, 1h30m, 250ms.

@@ -58,7 +58,9 @@ impl From<kinfold::Error> for Failure {
     fn from(e: kinfold::Error) -> Failure {
         use kinfold::Error as E;
         let code = match e {
-            E::Contradiction(_) | E::Infeasible(_) | E::TooFewChunklets { .. } | E::Sizes(_) | E::DeadEnd(_) => INFEASIBLE,
+            E::Contradiction(_) | E::Infeasible(_) | E::TooFewChunklets { .. } | E::Sizes(_) | E::DeadEnd(_) => {
+                INFEASIBLE
+            }
             E::NoSuchName { .. } | E::Parameter(_) | E::K { .. } | E::Unsupported { .. } => USAGE,
             _ => FAILED,
         };

@@ -1,7 +1,7 @@
 //! From arguments to engine types: the table, the constraints, and messages that name rows by the user's ids.
 
-use kinfold::constraints::{ConstraintSet, Kind, Origin};
-use kinfold_io::{AnswerOptions, DataFile, Format, Ids, Input, ReadOptions, read_answers, read_table};
+use kinfold::constraints::ConstraintSet;
+use kinfold_io::{AnswerOptions, DataFile, Format, Ids, Input, ReadOptions, read_answers, read_table, rules};
 
 use crate::args::{ColumnArgs, ConstraintArgs, Trust};
 use crate::failure::{Failure, USAGE};
@@ -28,6 +28,12 @@ pub fn table(
         file.format().name()
     ));
     Ok(file)
+}
+
+/// Reads ids and the column of classes only.
+pub fn names(session: &Session, data: &str, columns: &ColumnArgs, truth: &str) -> Result<DataFile, Failure> {
+    let options = ReadOptions { text_only: true, ..options(session, columns, Some(truth), None)? };
+    Ok(read_table(&Input::from_arg(data), &options)?)
 }
 
 /// What to ask of the reader.
@@ -70,17 +76,13 @@ pub fn constraints(session: &Session, args: &ConstraintArgs, file: &DataFile) ->
         answers(session, args, name, &file.ids, &mut set, weight)?;
     }
     for column in &args.must_link_by {
-        group_by(file, column, Kind::MustLink, &mut set)?;
+        rules::must_link_by(file, column, f64::INFINITY, &mut set)?;
     }
     for column in &args.cannot_link_within {
-        group_by(file, column, Kind::CannotLink, &mut set)?;
+        rules::cannot_link_within(file, column, f64::INFINITY, &mut set)?;
     }
     if let Some(column) = &args.labels {
-        let (codes, names) = file.text(column)?.codes();
-        let rows: Vec<(usize, u32)> = codes.iter().enumerate().filter_map(|(row, c)| c.map(|c| (row, c))).collect();
-        let lines = rows.iter().map(|&(row, _)| file.line(row).unwrap_or(0) as u32).collect();
-        let source = set.add_source(&format!("{} column '{column}'", file.source));
-        set.add_labels(&rows, names, lines, f64::INFINITY, Origin { source, line: 0 })?;
+        rules::labels(file, column, f64::INFINITY, &mut set)?;
     }
     Ok(set)
 }
@@ -111,23 +113,6 @@ pub fn answers(
     Ok(())
 }
 
-fn group_by(file: &DataFile, column: &str, kind: Kind, set: &mut ConstraintSet) -> Result<(), Failure> {
-    let (codes, names) = file.text(column)?.codes();
-    let mut groups: Vec<Vec<usize>> = vec![Vec::new(); names.len()];
-    for (row, code) in codes.iter().enumerate() {
-        if let Some(code) = code {
-            groups[*code as usize].push(row);
-        }
-    }
-    for (members, name) in groups.iter().zip(&names) {
-        if members.len() > 1 {
-            let source = set.add_source(&format!("{} column '{column}' = {name}", file.source));
-            set.add_set(kind, members, f64::INFINITY, Origin { source, line: 0 })?;
-        }
-    }
-    Ok(())
-}
-
 /// An engine error in the user's words: rows by id, columns by name, constraints by file and line.
 pub fn explain(error: kinfold::Error, set: &ConstraintSet, file: &DataFile) -> Failure {
     use kinfold::Error as E;
@@ -141,7 +126,11 @@ pub fn explain(error: kinfold::Error, set: &ConstraintSet, file: &DataFile) -> F
         E::Infeasible(why) => Some(why.describe(set, name)),
         E::NotFinite { row, column, value } => {
             let line = file.line(*row).map(|l| format!(":{l}")).unwrap_or_default();
-            Some(format!("{}{line}: column '{}': {value} is not a finite number", file.source, file.feature_name(*column)))
+            Some(format!(
+                "{}{line}: column '{}': {value} is not a finite number",
+                file.source,
+                file.feature_name(*column)
+            ))
         }
         E::NoRows => Some(format!("{}: there are no rows", file.source)),
         _ => None,

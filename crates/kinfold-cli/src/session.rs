@@ -79,6 +79,20 @@ impl Session {
         out.flush()?;
         Ok(())
     }
+    /// Writes `id,label` lines to a file or standard output.
+    pub fn write_labels(&self, path: Option<&Path>, ids: &kinfold_io::Ids, labels: &[u32]) -> Result<(), Failure> {
+        match path {
+            None => {
+                self.clear_progress();
+                Ok(kinfold_io::write_labels("standard output", std::io::stdout().lock(), ids, labels)?)
+            }
+            Some(path) => {
+                let mut bytes = Vec::new();
+                kinfold_io::write_labels(&path.display().to_string(), &mut bytes, ids, labels)?;
+                self.write_file(path, &bytes)
+            }
+        }
+    }
     /// Writes a file whole or not at all: a temporary neighbour, then a rename.
     pub fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         let failed = |e: std::io::Error| Failure::new(1, format!("{}: writing failed: {e}", path.display()));

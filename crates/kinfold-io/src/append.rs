@@ -251,6 +251,25 @@ fn sync_directory(path: &Path) {
     }
 }
 
+/// A whole answer file as text: the header and one line per (id, id, kind).
+pub fn answer_lines(
+    answers: impl Iterator<Item = (String, String, kinfold::constraints::Kind)>,
+    source: &str,
+) -> String {
+    let mut text = ANSWER_COLUMNS.join(",");
+    text.push('\n');
+    for (a, b, kind) in answers {
+        for value in [a.as_str(), b.as_str(), kind.answer(), "", source, "", "", ""].iter().enumerate() {
+            if value.0 > 0 {
+                text.push(',');
+            }
+            quote(value.1, b',', &mut text);
+        }
+        text.push('\n');
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

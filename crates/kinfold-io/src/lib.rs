@@ -35,7 +35,7 @@ mod table;
 pub use answers::{
     ANSWER_COLUMNS, Answer, AnswerCounts, AnswerOptions, Answers, Reply, Strength, read_answers, read_answers_alone,
 };
-pub use append::{AnswerRecord, AnswerWriter, Repair};
+pub use append::{AnswerRecord, AnswerWriter, Repair, answer_lines};
 pub use error::{ReadError, Result};
 pub use format::Format;
 pub use ids::Ids;

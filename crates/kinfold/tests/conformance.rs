@@ -21,9 +21,7 @@ fn blobs(n: usize, dims: usize, k: usize, spread: f64, seed: u64) -> (Vec<f64>, 
 }
 
 fn run(entry: &Entry, k: usize, data: &Dataset<'_, f64>, given: &ConstraintSet, ctx: &RunContext) -> Run {
-    Job::new(entry.info.name, k)
-        .run(ctx, data, given)
-        .unwrap_or_else(|e| panic!("{}: {e}", entry.info.name))
+    Job::new(entry.info.name, k).run(ctx, data, given).unwrap_or_else(|e| panic!("{}: {e}", entry.info.name))
 }
 
 fn comparable(run: &Run) -> (Vec<u32>, Vec<u64>, Vec<u64>) {
@@ -88,7 +86,12 @@ fn the_trace_never_rises_and_ends_at_the_recomputed_objective_where_that_is_prom
         for entry in METHODS.iter().filter(|e| e.info.monotone) {
             let run = run(entry, 5, &data, &given, &RunContext::new(seed));
             let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
-            assert!(run.trace.windows(2).all(|w| w[1] <= w[0] || close(w[0], w[1])), "{}: {:?}", entry.info.name, run.trace);
+            assert!(
+                run.trace.windows(2).all(|w| w[1] <= w[0] || close(w[0], w[1])),
+                "{}: {:?}",
+                entry.info.name,
+                run.trace
+            );
             if run.termination == Termination::Converged {
                 assert!(close(run.trace[run.trace.len() - 1], run.objective), "{}", entry.info.name);
             }
@@ -224,7 +227,8 @@ fn impossible_requests_are_refused_with_a_reason_before_any_work() {
     contradiction.add_pair(Kind::MustLink, 0, 1).unwrap();
     contradiction.add_pair(Kind::CannotLink, 0, 1).unwrap();
     for entry in METHODS {
-        let fails = |k, given: &ConstraintSet| Job::new(entry.info.name, k).run(&RunContext::new(0), &data, given).is_err();
+        let fails =
+            |k, given: &ConstraintSet| Job::new(entry.info.name, k).run(&RunContext::new(0), &data, given).is_err();
         assert!(fails(0, &ConstraintSet::new(6)) && fails(7, &ConstraintSet::new(6)), "{}", entry.info.name);
         if entry.info.listens == Listens::Hard {
             assert!(fails(2, &triangle), "{}: a triangle of cannot-links and k = 2", entry.info.name);

@@ -1,7 +1,8 @@
 //! `kinfold check`: do the constraints hold together, for which k, and what is the cheapest repair?
 
 use kinfold::constraints::{
-    Chunklets, ConstraintSet, Feasibility, FeasibleOptions, Kind, Repair, RepairOptions, SmallestK, feasible, repair, smallest_k,
+    Chunklets, ConstraintSet, Feasibility, FeasibleOptions, Kind, Repair, RepairOptions, SmallestK, feasible, repair,
+    smallest_k,
 };
 use kinfold_io::{DataFile, Ids, Input, read_answers_alone, read_table};
 use serde_json::{Value, json};
@@ -33,7 +34,7 @@ pub fn run(session: &Session, args: &CheckArgs) -> Done {
         None
     } else {
         let options = RepairOptions { treat_hard_as: Some(1.0), ..RepairOptions::default() };
-        Some(repair(session.ctx(), &given, args.k, &options)?)
+        Some(repair(&given, args.k, &options)?)
     };
 
     let contradictions: Vec<String> = conflicts.iter().map(|c| c.describe(&given, name)).collect();
@@ -88,7 +89,8 @@ pub fn run(session: &Session, args: &CheckArgs) -> Done {
 fn read(session: &Session, args: &CheckArgs) -> Result<(Ids, ConstraintSet), Failure> {
     let c = &args.constraints;
     if let Some(data) = &args.data {
-        let options = kinfold_io::ReadOptions { text_only: true, ..load::options(session, &args.columns, None, Some(c))? };
+        let options =
+            kinfold_io::ReadOptions { text_only: true, ..load::options(session, &args.columns, None, Some(c))? };
         let file: DataFile = read_table(&Input::from_arg(data), &options)?;
         let given = load::constraints(session, c, &file)?;
         return Ok((file.ids, given));
@@ -158,14 +160,16 @@ fn feasibility_json(k: usize, verdict: &Feasibility, given: &ConstraintSet, ids:
             "witness": why.cannot_links(given).iter().map(|(id, a, b)| json!({
                 "a": name(*a), "b": name(*b), "where": given.place(*id, &[*a, *b]) })).collect::<Vec<_>>(),
         }),
-        Feasibility::Unknown { lower, upper } => json!({ "k": k, "verdict": "unknown", "lower": lower, "upper": upper }),
+        Feasibility::Unknown { lower, upper } => {
+            json!({ "k": k, "verdict": "unknown", "lower": lower, "upper": upper })
+        }
     }
 }
 
 fn repair_json(r: &Repair, given: &ConstraintSet, ids: &Ids) -> Value {
     json!({
         "cost": r.cost, "lower_bound": r.lower_bound, "optimal": r.optimal,
-        "drop": r.dropped.iter().map(|d| d.describe(given, |row| ids.get(row as usize).into_owned())).collect::<Vec<_>>(),
+        "drop": r.describe(given, |row| ids.get(row as usize).into_owned()),
     })
 }
 
@@ -175,9 +179,10 @@ fn repair_text(r: &Repair, given: &ConstraintSet, ids: &Ids) -> String {
     } else {
         format!("the best found; no repair costs less than {}", number(r.lower_bound))
     };
-    let mut text = format!("repair: drop {} (cost {}; {proof})\n", count(r.dropped.len(), "constraint"), number(r.cost));
-    for d in r.dropped.iter().take(TOLD) {
-        text += &format!("  {}\n", d.describe(given, |row| ids.get(row as usize).into_owned()));
+    let mut text =
+        format!("repair: drop {} (cost {}; {proof})\n", count(r.dropped.len(), "constraint"), number(r.cost));
+    for sentence in r.describe(given, |row| ids.get(row as usize).into_owned()).iter().take(TOLD) {
+        text += &format!("  {sentence}\n");
     }
     if r.dropped.len() > TOLD {
         text += &format!("  … and {} more (--json lists them)\n", r.dropped.len() - TOLD);

@@ -5,7 +5,7 @@ use kinfold::context::Termination;
 use kinfold::indices::{Scored, score_all};
 use kinfold::methods::SizeBounds;
 use kinfold::pipeline::{Job, Run};
-use kinfold_io::{DataFile, Input, View};
+use kinfold_io::{DataFile, Input, ModelFile, View, read_labels};
 use serde_json::json;
 
 use crate::args::ClusterArgs;
@@ -18,7 +18,8 @@ use crate::session::{Done, Session, count, number};
 const TOLD: usize = 10;
 
 pub fn run(session: &Session, args: &ClusterArgs) -> Done {
-    let file = load::table(session, &args.data.data, &args.data.columns, args.truth.as_deref(), Some(&args.constraints))?;
+    let file =
+        load::table(session, &args.data.data, &args.data.columns, args.truth.as_deref(), Some(&args.constraints))?;
     let given = load::constraints(session, &args.constraints, &file)?;
     let job = job(args)?;
     let mut run = cluster(session, &job, &file, &given)?;
@@ -29,8 +30,9 @@ pub fn run(session: &Session, args: &ClusterArgs) -> Done {
     let scores = score_all(&Scored { labels: &run.labels, truth: truth.as_deref(), constraints: Some(&given) });
 
     if let Some(path) = &args.save {
-        let model = kinfold_io::ModelFile::new(run.model(&file.feature_names));
-        session.write_file(path, &model.to_bytes()?)?;
+        let mut bytes = Vec::new();
+        ModelFile::new(run.model(&file.feature_names)).write(&path.display().to_string(), &mut bytes)?;
+        session.write_file(path, &bytes)?;
     }
     if session.json {
         let value = to_json(&run, &scores, &file, &given);
@@ -39,11 +41,7 @@ pub fn run(session: &Session, args: &ClusterArgs) -> Done {
             None => session.print_json(&value)?,
         }
     } else {
-        let labels = kinfold_io::write_labels(&file.ids, &run.labels);
-        match &args.output {
-            Some(path) => session.write_file(path, labels.as_bytes())?,
-            None => session.print(&labels)?,
-        }
+        session.write_labels(args.output.as_deref(), &file.ids, &run.labels)?;
     }
     session.say(summary(&run, &scores, &file, &given));
     Ok(if session.interrupted() && run.termination == Termination::Cancelled {
@@ -61,7 +59,12 @@ fn job(args: &ClusterArgs) -> Result<Job, Failure> {
     if sizes.min > sizes.max {
         return Err(Failure::new(USAGE, format!("--min-size {} is above --max-size {}", sizes.min, sizes.max)));
     }
-    Ok(Job { settings: args.settings.clone(), scaling: args.scale.unwrap_or_default(), sizes, ..Job::new(&args.method, args.k) })
+    Ok(Job {
+        settings: args.settings.clone(),
+        scaling: args.scale.unwrap_or_default(),
+        sizes,
+        ..Job::new(&args.method, args.k)
+    })
 }
 
 /// Runs a job on whatever precision the file has.
@@ -93,11 +96,12 @@ pub fn truth_codes(file: &DataFile) -> Result<Vec<u32>, Failure> {
 }
 
 fn previous_labels(name: &str, file: &DataFile) -> Result<Vec<Option<u32>>, Failure> {
-    let labels = kinfold_io::read_labels(&Input::from_arg(name), "label")?;
+    let earlier = read_labels(&Input::from_arg(name), None)?;
+    let numbers = earlier.numbers()?;
     let mut previous = vec![None; file.n()];
-    for (id, label) in labels.iter() {
-        if let (Some(row), Ok(label)) = (file.ids.find(id), label.parse::<u32>()) {
-            previous[row as usize] = Some(label);
+    for (at, label) in numbers.iter().enumerate() {
+        if let Some(row) = file.ids.find(&earlier.ids.get(at)) {
+            previous[row as usize] = *label;
         }
     }
     Ok(previous)
@@ -107,7 +111,12 @@ fn place(v: &Violation, file: &DataFile, given: &ConstraintSet) -> String {
     given.relation(v.id, v.kind, v.a, v.b, |row| file.ids.get(row as usize).into_owned())
 }
 
-fn to_json(run: &Run, scores: &[(&'static str, Option<f64>)], file: &DataFile, given: &ConstraintSet) -> serde_json::Value {
+fn to_json(
+    run: &Run,
+    scores: &[(&'static str, Option<f64>)],
+    file: &DataFile,
+    given: &ConstraintSet,
+) -> serde_json::Value {
     let v = &run.violations;
     let list: Vec<_> = v
         .list
@@ -137,7 +146,8 @@ fn to_json(run: &Run, scores: &[(&'static str, Option<f64>)], file: &DataFile, g
         "notes": run.notes,
         "elapsed_seconds": run.elapsed.as_secs_f64(),
     });
-    value["scores"] = scores.iter().map(|(name, s)| ((*name).to_owned(), json!(s))).collect::<serde_json::Map<_, _>>().into();
+    value["scores"] =
+        scores.iter().map(|(name, s)| ((*name).to_owned(), json!(s))).collect::<serde_json::Map<_, _>>().into();
     value
 }
 
@@ -165,7 +175,8 @@ pub fn summary(run: &Run, scores: &[(&'static str, Option<f64>)], file: &DataFil
     );
     let v = &run.violations;
     if v.total() > 0 {
-        let given_text = format!("{}, {}", count(v.must_link_pairs, "must-link"), count(v.cannot_link_pairs, "cannot-link"));
+        let given_text =
+            format!("{}, {}", count(v.must_link_pairs, "must-link"), count(v.cannot_link_pairs, "cannot-link"));
         if v.broken() == 0 {
             text += &format!("constraints: {given_text}: all kept\n");
         } else {

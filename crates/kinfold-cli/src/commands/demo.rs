@@ -42,7 +42,8 @@ pub fn run(session: &Session) -> Done {
         text += &show(session, example)?;
     }
     text += &contradiction()?;
-    text += "Next: kinfold cluster YOUR.csv -k 3 -c answers.csv   (answers.csv: id_a,id_b,answer with same or different)\n";
+    text +=
+        "Next: kinfold cluster YOUR.csv -k 3 -c answers.csv   (answers.csv: id_a,id_b,answer with same or different)\n";
     session.print(&text)?;
     Ok(0)
 }

@@ -3,7 +3,7 @@
 use kinfold::blocks::contingency::compact;
 use kinfold::constraints::ConstraintSet;
 use kinfold::indices::{Scored, score_all};
-use kinfold_io::{Ids, Input, ReadOptions, TextColumn, read_table};
+use kinfold_io::{Ids, Input, ReadOptions, TextColumn, read_labels, read_table};
 use serde_json::json;
 
 use crate::args::EvalArgs;
@@ -17,15 +17,25 @@ pub fn run(session: &Session, args: &EvalArgs) -> Done {
         return Err(Failure::new(USAGE, "there is nothing to score against")
             .hint("name a column of known classes with --truth, or an answer file with -c"));
     }
-    let labels = kinfold_io::read_labels(&Input::from_arg(&args.labels), &args.column)?;
-    let (found, _) = compact(labels.iter().map(|(_, label)| label));
+    let labels = read_labels(&Input::from_arg(&args.labels), Some(&args.column))?;
+    let found: Vec<u32> = labels
+        .labels
+        .iter()
+        .enumerate()
+        .map(|(row, label)| {
+            label.ok_or_else(|| {
+                let line = labels.file.line(row).map(|l| format!(":{l}")).unwrap_or_default();
+                Failure::new(1, format!("{}{line}: column '{}': the label is empty", args.labels, args.column))
+            })
+        })
+        .collect::<Result<_, _>>()?;
     let truth = match &args.truth {
         None => None,
-        Some(column) => Some(classes(session, args, column, labels.ids())?),
+        Some(column) => Some(classes(session, args, column, &labels.ids)?),
     };
-    let mut given = ConstraintSet::new(labels.len());
+    let mut given = ConstraintSet::new(found.len());
     for name in &args.constraints.constraints {
-        load::answers(session, &args.constraints, name, labels.ids(), &mut given, f64::INFINITY)?;
+        load::answers(session, &args.constraints, name, &labels.ids, &mut given, f64::INFINITY)?;
     }
     let scores = score_all(&Scored { labels: &found, truth: truth.as_deref(), constraints: Some(&given) });
     let violations = given.violations(&found, 0);

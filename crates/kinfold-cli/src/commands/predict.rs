@@ -10,7 +10,7 @@ use crate::load;
 use crate::session::{Done, Session, count};
 
 pub fn run(session: &Session, args: &PredictArgs) -> Done {
-    let model: Model = ModelFile::read(&Input::from_arg(&args.model))?.payload;
+    let model: Model = ModelFile::read(&Input::from_arg(&args.model))?.model;
     // The model knows its columns: a file may have others, and in another order.
     let mut columns = args.data.columns.clone();
     if columns.features.is_none() && !model.features.is_empty() {
@@ -26,11 +26,7 @@ pub fn run(session: &Session, args: &PredictArgs) -> Done {
             "schema_version": SCHEMA_VERSION, "method": model.method, "k": model.k, "n": labels.len(), "labels": labels,
         }))?;
     } else {
-        let text = kinfold_io::write_labels(&file.ids, &labels);
-        match &args.output {
-            Some(path) => session.write_file(path, text.as_bytes())?,
-            None => session.print(&text)?,
-        }
+        session.write_labels(args.output.as_deref(), &file.ids, &labels)?;
     }
     session.say(format!("{}: {} labelled by {}", file.source, count(labels.len(), "row"), args.model));
     Ok(0)

@@ -15,9 +15,10 @@ pub fn completions(shell: clap_complete::Shell) -> Done {
 pub fn man() -> Done {
     let mut page = Vec::new();
     clap_mangen::Man::new(Cli::command()).render(&mut page)?;
-    for command in Cli::command().get_subcommands().filter(|c| c.get_name() != "help") {
-        let renamed = command.clone().name(format!("kinfold-{}", command.get_name()));
-        clap_mangen::Man::new(renamed).render(&mut page)?;
+    let mut root = Cli::command();
+    root.build();
+    for command in root.get_subcommands().filter(|c| c.get_name() != "help") {
+        clap_mangen::Man::new(command.clone()).render(&mut page)?;
     }
     std::io::Write::write_all(&mut std::io::stdout(), &page)?;
     Ok(0)

@@ -1,7 +1,6 @@
 //! `kinfold simulate`: constraints answered from a label column, as an answer file.
 
 use kinfold::constraints::{ConstraintSet, generate};
-use kinfold_io::AnswerRecord;
 use serde_json::json;
 
 use crate::args::{Protocol, SimulateArgs};
@@ -40,18 +39,17 @@ pub fn run(session: &Session, args: &SimulateArgs) -> Done {
 
     let id = |row: u32| file.ids.get(row as usize).into_owned();
     if session.json && args.output.is_none() {
-        let list: Vec<_> =
-            pairs.pairs().iter().map(|p| json!({ "id_a": id(p.a), "id_b": id(p.b), "answer": p.kind.answer() })).collect();
+        let list: Vec<_> = pairs
+            .pairs()
+            .iter()
+            .map(|p| json!({ "id_a": id(p.a), "id_b": id(p.b), "answer": p.kind.answer() }))
+            .collect();
         session.print_json(&json!({
             "schema_version": SCHEMA_VERSION, "n": truth.len(), "seed": session.ctx().seed, "flipped": flipped, "answers": list,
         }))?;
     } else {
-        let mut text = kinfold_io::answer_header();
-        for p in pairs.pairs() {
-            let (a, b) = (id(p.a), id(p.b));
-            let record = AnswerRecord { source: "simulate", ..AnswerRecord::new(&a, &b, p.kind.into()) };
-            text += &record.to_line();
-        }
+        let records = pairs.pairs().iter().map(|p| (id(p.a), id(p.b), p.kind));
+        let text = kinfold_io::answer_lines(records, "simulate");
         match &args.output {
             Some(path) => session.write_file(path, text.as_bytes())?,
             None => session.print(&text)?,
@@ -76,7 +74,11 @@ fn amount(text: &str, protocol: Protocol, n: usize) -> Result<usize, Failure> {
         return if (0.0..=100.0).contains(&p) { Ok((p / 100.0 * whole + 1e-9) as usize) } else { Err(wrong()) };
     }
     if let Some(rest) = text.strip_prefix('n') {
-        let divisor: f64 = if rest.is_empty() { 1.0 } else { rest.strip_prefix('/').ok_or_else(wrong)?.parse().map_err(|_| wrong())? };
+        let divisor: f64 = if rest.is_empty() {
+            1.0
+        } else {
+            rest.strip_prefix('/').ok_or_else(wrong)?.parse().map_err(|_| wrong())?
+        };
         return if divisor > 0.0 { Ok((n as f64 / divisor) as usize) } else { Err(wrong()) };
     }
     text.parse().map_err(|_| wrong())
