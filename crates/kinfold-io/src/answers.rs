@@ -224,6 +224,10 @@ impl Columns {
     pub fn len(&self) -> usize {
         self.names.len()
     }
+    /// Is it a weight or confidence as this file has them?
+    pub fn takes(&self, strength: &[u8]) -> bool {
+        self.strength("", 0, strength.trim_ascii()).is_ok()
+    }
     pub fn position(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|n| n == name)
     }

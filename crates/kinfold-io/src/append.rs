@@ -46,7 +46,7 @@ impl<'a> AnswerRecord<'a> {
 pub enum Repair {
     /// It was a whole answer and got its line end.
     Completed,
-    /// It was torn and is cut off; this is what it held.
+    /// It was torn; this is what was cut off.
     Cut(String),
 }
 
@@ -148,25 +148,42 @@ impl AnswerWriter {
         if ends_whole {
             return Ok(());
         }
-        if start == 0 || self.is_whole(&bytes[start..], &columns) {
+        if start == 0 {
             self.repair = Some(Repair::Completed);
             return self.put(b"\n");
         }
-        self.cut(start, &bytes[start..])
+        let keep = self.whole_part(&bytes[start..], &columns);
+        if keep < bytes.len() - start {
+            self.cut(start + keep, &bytes[start + keep..])?;
+        } else {
+            self.repair = Some(Repair::Completed);
+        }
+        if keep > 0 { self.put(b"\n") } else { Ok(()) }
     }
 
-    /// Is a last line without a line end an answer all the same?
-    fn is_whole(&self, line: &[u8], columns: &Columns) -> bool {
+    /// How much of a last line without a line end can be trusted: nothing if its answer is not whole, everything if
+    /// it is, except for a weight or confidence whose digits may be missing.
+    fn whole_part(&self, line: &[u8], columns: &Columns) -> usize {
         let record = Record { line: 0, bytes: line, quoted: line.contains(&b'"'), start: 0, next: 0 };
         let fields: Vec<Vec<u8>> = Fields::new(&record, self.delimiter).map(|f| f.value().into_owned()).collect();
         let at = |name: &str| columns.position(name).unwrap_or(usize::MAX);
         let filled = |name: &str| fields.get(at(name)).is_some_and(|f| !f.is_empty());
         let answer = fields.get(at("answer")).and_then(|f| std::str::from_utf8(f).ok()).and_then(Reply::parse);
         // "u" may be the start of "undo": a letter at the very end counts only in the last column.
-        let certain = fields.len() == columns.len()
-            || fields.len() > at("answer") + 1
-            || fields.get(at("answer")).is_some_and(|f| f.len() > 2);
-        filled("id_a") && filled("id_b") && answer.is_some() && certain && fields.len() <= columns.len()
+        let last = fields.len() - 1;
+        let certain = last + 1 == columns.len() || last > at("answer") || fields[last].len() > 2;
+        if !(filled("id_a") && filled("id_b") && answer.is_some() && certain && last < columns.len()) {
+            return 0;
+        }
+        // The same for ids: one that ends the line is whole only in the last column.
+        if last + 1 < columns.len() && (last == at("id_a") || last == at("id_b")) {
+            return 0;
+        }
+        let strength = last == at("confidence") || last == at("weight");
+        if strength && (last + 1 < columns.len() || !columns.takes(&fields[last])) {
+            return line.len() - fields[last].len();
+        }
+        line.len()
     }
 
     fn cut(&mut self, at: usize, lost: &[u8]) -> Result<()> {
@@ -273,7 +290,7 @@ pub fn answer_lines(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answers::{AnswerOptions, read_answers, read_answers_alone};
+    use crate::answers::{AnswerOptions, Strength, read_answers, read_answers_alone};
     use crate::ids::Ids;
 
     fn file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
@@ -318,7 +335,11 @@ mod tests {
             let a = read_answers(&Input::from_arg(&path), &ids, &AnswerOptions::default()).unwrap();
             let pairs: Vec<(u32, u32)> = a.pairs.iter().map(|p| (p.a, p.b)).collect();
             if end >= "1,2,same".len() {
-                assert_eq!((w.repair(), pairs), (Some(&Repair::Completed), vec![(3, 4), (1, 2), (5, 6)]), "{end}");
+                assert_eq!(pairs, [(3, 4), (1, 2), (5, 6)], "{end}");
+                // Digits may be missing from a confidence that ends the line, so it is not believed.
+                let confidence = if end <= "1,2,same,0.5".len() { Strength::Unsaid } else { Strength::Confidence(0.5) };
+                assert_eq!(a.pairs[1].strength(), confidence, "{end}");
+                assert!(w.repair().is_some(), "{end}");
             } else {
                 assert_eq!(pairs, [(3, 4), (5, 6)], "{end}");
                 assert_eq!(w.repair().is_some(), end > 0, "{end}");

@@ -82,6 +82,14 @@ pub(crate) fn ragged(name: &str, record: &Record<'_>, found: usize, expected: us
         .hint(hint)
 }
 
+/// Without the spaces and tabs around it; a carriage return stays, so that it is noticed.
+fn trim_blanks(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
+    }
+    value
+}
+
 pub(crate) fn is_number(value: &[u8]) -> bool {
     fast_float2::parse::<f64, _>(value.trim_ascii()).is_ok()
 }
@@ -297,7 +305,7 @@ impl Reader<'_> {
     ) -> Result<()> {
         match self.jobs[at] {
             Job::Skip => {}
-            Job::Number(slot) => match fast_float2::parse::<F, _>(value.trim_ascii()) {
+            Job::Number(slot) => match fast_float2::parse::<F, _>(trim_blanks(value)) {
                 Ok(number) if number.to_f64().is_finite() => row[slot] = number,
                 _ => return Err(self.bad_cell(record, at, value)),
             },

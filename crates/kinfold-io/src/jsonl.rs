@@ -405,7 +405,13 @@ impl Reader<'_> {
                 Ok(1)
             }
             Some(Job::Vector(start, width)) => {
-                let Cell::Numbers(values) = cell else { return Err(bad(&cell.json())) };
+                let Cell::Numbers(values) = cell else {
+                    let shown = show(cell.json().as_bytes());
+                    return Err(ReadError::new(self.text.name, format!("'{shown}' is not an array of numbers"))
+                        .at_line(record.line)
+                        .in_column(name.as_str())
+                        .hint("give an array in every row, or leave the field out with --features"));
+                };
                 if values.len() != width {
                     let message = format!("the array has {} numbers, but the first one has {width}", values.len());
                     return Err(ReadError::new(self.text.name, message)
@@ -471,7 +477,7 @@ mod tests {
             message("{\"a\":[1,2]}\n{\"a\":[1]}\n"),
             "t.jsonl:2: column 'a': the array has 1 numbers, but the first one has 2"
         );
-        assert_eq!(message("{\"a\":[1,2]}\n{\"a\":3}\n"), "t.jsonl:2: column 'a': '3' is not a number");
+        assert_eq!(message("{\"a\":[1,2]}\n{\"a\":3}\n"), "t.jsonl:2: column 'a': '3' is not an array of numbers");
         assert_eq!(message("{\"a\":\"x\"}\n"), "t.jsonl: there is no numeric column to cluster by");
         assert_eq!(message("{}\n"), "t.jsonl: there is no numeric column to cluster by");
         let deep = format!("{{\"a\":{}1{}}}", "[".repeat(5000), "]".repeat(5000));

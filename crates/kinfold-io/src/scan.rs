@@ -194,17 +194,20 @@ impl<'a> Text<'a> {
             if open == bytes.len() {
                 break;
             }
-            pos = find_close(bytes, open + 1, bytes.len()).ok_or_else(|| {
-                ReadError::new(self.name, "the quote that opens here is never closed")
-                    .at_line(line_of(bytes, start, open, line))
-                    .hint("close the quote, or double it (\"\") if it is part of the text")
-            })?;
+            pos = find_close(bytes, open + 1, bytes.len())
+                .ok_or_else(|| unclosed(self.name, line_of(bytes, start, open, line)))?;
         }
         if cuts.last() != Some(&bytes.len()) {
             cuts.push(bytes.len());
         }
         Ok(cuts)
     }
+}
+
+fn unclosed(name: &str, line: u64) -> ReadError {
+    ReadError::new(name, "the quote that opens here is never closed")
+        .at_line(line)
+        .hint("close the quote, or double it (\"\") if it is part of the text")
 }
 
 fn line_of(bytes: &[u8], start: usize, at: usize, line: u64) -> u64 {
@@ -265,9 +268,8 @@ impl<'a> Iterator for Records<'a> {
                     let Some(close) = find_close(self.bytes, open + 1, limit) else {
                         let long = limit < self.end;
                         self.pos = self.end;
-                        let message = "the quote that opens here is never closed";
-                        let unclosed = ReadError::new(&self.name, message).at_line(line);
-                        return Some(Err(if long { too_long(&self.name, line) } else { unclosed }));
+                        let name = &self.name;
+                        return Some(Err(if long { too_long(name, line) } else { unclosed(name, line) }));
                     };
                     if close > stop {
                         self.line += memchr_iter(b'\n', &self.bytes[stop..close]).count() as u64;
