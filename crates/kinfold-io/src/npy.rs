@@ -256,7 +256,7 @@ fn rows(
         data: &[u8],
         plan: &Plan,
         pool: &rayon::ThreadPool,
-    ) -> Result<(Table<F>, Option<(usize, f64)>)> {
+    ) -> Result<(Table<F>, BadCell)> {
         let dims = plan.features.len();
         let mut values: Vec<F> = zeroed(name, h.n, dims)?;
         if dims > 0 {
@@ -290,8 +290,11 @@ fn rows(
     }
 }
 
+/// Place and value of a number that is not finite.
+type BadCell = Option<(usize, f64)>;
+
 /// The first value that is not finite.
-pub(crate) fn first_bad<F: Float>(values: &[F], pool: &rayon::ThreadPool) -> Option<(usize, f64)> {
+fn first_bad<F: Float>(values: &[F], pool: &rayon::ThreadPool) -> BadCell {
     const BLOCK: usize = 1 << 16;
     pool.install(|| {
         values.par_chunks(BLOCK).enumerate().find_map_first(|(i, chunk)| {

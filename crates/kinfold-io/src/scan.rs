@@ -392,13 +392,13 @@ mod tests {
             if i < bytes.len() && bytes[i] == QUOTE && field_start && field.is_empty() {
                 i += 1;
                 loop {
-                    match bytes.get(i)? {
-                        &QUOTE if bytes.get(i + 1) == Some(&QUOTE) => {
+                    match *bytes.get(i)? {
+                        QUOTE if bytes.get(i + 1) == Some(&QUOTE) => {
                             field.push(QUOTE);
                             i += 2;
                         }
-                        &QUOTE => break,
-                        &b => {
+                        QUOTE => break,
+                        b => {
                             line += u64::from(b == b'\n');
                             field.push(b);
                             i += 1;
