@@ -69,6 +69,12 @@ impl SmallestK {
     }
 }
 
+/// The time after this long; a year when the clock cannot count that far.
+pub(super) fn deadline_after(limit: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or(now + Duration::from_secs(365 * 24 * 3600))
+}
+
 /// Can all constraints be kept with at most k clusters?
 pub fn feasible(chunklets: &Chunklets, k: usize, options: &FeasibleOptions) -> Feasibility {
     let no = |witness| Feasibility::Infeasible(Box::new(Infeasible::new(chunklets, k, witness)));
@@ -134,7 +140,7 @@ pub(super) fn colour_graph(graph: &Graph, k: usize, options: &FeasibleOptions) -
 
 /// Peels, then treats the components of the core one by one. `named` are cliques known beforehand.
 fn by_components(graph: &Graph, named: &[Vec<u32>], k: usize, options: &FeasibleOptions) -> Result<Vec<u32>, Failure> {
-    let deadline = Instant::now() + options.time_limit;
+    let deadline = deadline_after(options.time_limit);
     let (peeled, stays) = colouring::peel(graph, k);
     let mut colours = vec![NONE; graph.len()];
     if let Some(clique) = named.iter().find(|c| c.len() > k) {
@@ -206,7 +212,7 @@ fn decide(
         Answer::Yes(colours) => Answer::Yes(colours),
         Answer::Unknown => Answer::Unknown,
         Answer::No(()) => {
-            let limit = Instant::now() + options.minimise_limit;
+            let limit = deadline_after(options.minimise_limit);
             let edges = sat::core(part, k, clique, limit);
             Answer::No(sat::minimise(edges, k, limit))
         }
@@ -216,7 +222,7 @@ fn decide(
 /// The fewest clusters that keep every cannot-link: bounds from cliques and DSATUR, closed by [`feasible`] from below
 /// while time lasts.
 pub fn smallest_k(chunklets: &Chunklets, options: &FeasibleOptions) -> SmallestK {
-    let deadline = Instant::now() + options.time_limit;
+    let deadline = deadline_after(options.time_limit);
     let remaining = || FeasibleOptions {
         time_limit: deadline.saturating_duration_since(Instant::now()),
         exact_k: false,
