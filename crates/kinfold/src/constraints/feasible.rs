@@ -169,7 +169,13 @@ fn by_components(graph: &Graph, named: &[Vec<u32>], k: usize, options: &Feasible
             clique = colouring::greedy_clique(&part, k, deadline);
         }
         lower = lower.max(clique.len());
-        match decide(&part, k, &clique, deadline, options) {
+        let (colours_of_part, count) = colouring::dsatur(&part);
+        let verdict = if count <= k {
+            Answer::Yes(colours_of_part)
+        } else {
+            decide(&part, k, &clique, &colours_of_part, deadline, options)
+        };
+        match verdict {
             Answer::Yes(local) => vertices.iter().zip(local).for_each(|(&v, c)| colours[v as usize] = c),
             Answer::No((edges, minimal)) => {
                 let name = |(a, b): (u32, u32)| (vertices[a as usize], vertices[b as usize]);
@@ -178,7 +184,7 @@ fn by_components(graph: &Graph, named: &[Vec<u32>], k: usize, options: &Feasible
             }
             Answer::Unknown => {
                 unknown = true;
-                upper = upper.max(colouring::dsatur(&part).1);
+                upper = upper.max(count);
             }
         }
     }
@@ -189,22 +195,23 @@ fn by_components(graph: &Graph, named: &[Vec<u32>], k: usize, options: &Feasible
     Ok(colours)
 }
 
-/// A colouring of one component, or edges that forbid it and whether all of them are needed.
+/// A colouring of one component that DSATUR colours with too many `colours`, or edges that forbid it and whether all of
+/// them are needed.
 #[allow(clippy::type_complexity)]
 fn decide(
     part: &Graph,
     k: usize,
     clique: &[u32],
+    colours: &[u32],
     deadline: Instant,
     options: &FeasibleOptions,
 ) -> Answer<Vec<u32>, (Vec<(u32, u32)>, bool)> {
-    let (colours, count) = colouring::dsatur(part);
-    if count <= k {
-        return Answer::Yes(colours);
+    if Instant::now() >= deadline {
+        return Answer::Unknown;
     }
     if part.len() > TABU_ABOVE && part.len().saturating_mul(k) <= MOST_TABU_CELLS {
         let half = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
-        if let Some(colours) = colouring::tabu(part, k, &colours, TABU_MOVES, half) {
+        if let Some(colours) = colouring::tabu(part, k, colours, TABU_MOVES, half) {
             return Answer::Yes(colours);
         }
     }
