@@ -83,7 +83,7 @@ pub fn must_link_distances(c: &ConstraintSet) -> Vec<Vec<usize>> {
 
 /// Does constraint `id` itself say `kind` about these two rows?
 pub fn says(c: &ConstraintSet, id: ConstraintId, kind: Kind, a: u32, b: u32) -> bool {
-    if !(c.weight(id) > 0.0) {
+    if c.weight(id) == 0.0 {
         return false;
     }
     match id {

@@ -9,6 +9,8 @@ use super::{ConstraintId, ConstraintSet};
 /// Above this many conflicts only [`MOST_EXPLAINED`] get a chain.
 const MOST_CONFLICTS: usize = 10_000;
 const MOST_EXPLAINED: usize = 1_000;
+/// Above this many must-links to search, each chain is searched from both ends: thousands of rows instead of all.
+const MANY_LINKS: usize = 200_000;
 
 /// A cannot-link whose two ends the must-links join.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,6 +117,22 @@ pub(super) fn explain(
     wanted.sort_unstable();
     wanted.dedup();
     let links = Links::of_chunklets(set, chunk_of, &wanted, counts, rule);
+    let finish = |(cannot_link, a, b): (ConstraintId, u32, u32), chain: Option<(Vec<u32>, Vec<ConstraintId>)>| {
+        let (points, path) = chain.unwrap_or_else(|| (vec![a, b], Vec::new()));
+        let mut weakest = cannot_link;
+        for &id in &path {
+            let (now, best) = (set.weight(id), set.weight(weakest));
+            if now < best || (now == best && id > weakest) {
+                weakest = id;
+            }
+        }
+        Conflict { cannot_link, path, points, weakest }
+    };
+    if rule == PathRule::Fewest && links.len() > MANY_LINKS {
+        let (mut ahead, mut behind) = (links.search(), links.search());
+        let explained = broken.iter().map(|&x| finish(x, ahead.between(&mut behind, x.1, x.2))).collect();
+        return Conflicts { explained, total };
+    }
     // Conflicts of one source share a search.
     let mut order: Vec<usize> = (0..broken.len()).collect();
     order.sort_by_key(|&i| (broken[i].1, i));
@@ -125,16 +143,7 @@ pub(super) fn explain(
         let targets: Vec<u32> = group.iter().map(|&i| broken[i].2).collect();
         search.run(source, &targets);
         for &i in group {
-            let (cannot_link, _, b) = broken[i];
-            let (points, path) = search.path_to(b).unwrap_or_else(|| (vec![source, b], Vec::new()));
-            let mut weakest = cannot_link;
-            for &id in &path {
-                let (now, best) = (set.weight(id), set.weight(weakest));
-                if now < best || (now == best && id > weakest) {
-                    weakest = id;
-                }
-            }
-            explained[i] = Some(Conflict { cannot_link, path, points, weakest });
+            explained[i] = Some(finish(broken[i], search.path_to(broken[i].2)));
         }
     }
     Conflicts { explained: explained.into_iter().flatten().collect(), total }
@@ -241,6 +250,30 @@ mod tests {
         let (_, all) = c.close_lenient(0.0).unwrap();
         assert_eq!((all.total, all.explained.len()), (19_900, 1_000));
         assert!(all.iter().all(|x| x.path.len() as u32 == x.points[0].abs_diff(*x.points.last().unwrap())));
+    }
+
+    #[test]
+    fn searching_from_both_ends_is_as_short() {
+        let mut rng = Rng::stream(6, "conflict", 0);
+        for _ in 0..800 {
+            let c = brute::random_set(&mut rng, 9, 9);
+            let distance = brute::must_link_distances(&c);
+            let links = Links::of_chunklets(&c, &[0; 9], &[0], |w| w > 0.0, PathRule::Fewest);
+            let (mut ahead, mut behind) = (links.search(), links.search());
+            for a in 0..9u32 {
+                for b in 0..9u32 {
+                    let found = ahead.between(&mut behind, a, b);
+                    let expected = distance[a as usize][b as usize];
+                    assert_eq!(found.as_ref().map_or(usize::MAX, |x| x.1.len()), expected);
+                    if let Some((points, path)) = found {
+                        assert_eq!((points[0], points[points.len() - 1]), (a, b));
+                        for (step, &id) in points.windows(2).zip(&path) {
+                            assert!(brute::says(&c, id, MustLink, step[0], step[1]));
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -201,29 +201,34 @@ pub fn infer_from_k(given: &Chunklets, k: usize) -> Result<AssumedFromK, Box<Inf
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(2);
         let mut cliques: Vec<Vec<u32>> = chunklets.cliques().iter().filter(|c| c.len() >= k).cloned().collect();
         cliques.push(colouring::greedy_clique(graph, k + 1, deadline));
-        let mut merge: Vec<u32> = (0..chunklets.len() as u32).collect();
-        let mut found = false;
-        'cliques: for clique in cliques.iter().filter(|c| c.len() >= k && k > 1) {
+        let mut place: Vec<Option<u32>> = vec![None; chunklets.len()];
+        for clique in cliques.iter().filter(|c| c.len() >= k && k > 1) {
             if clique.len() > k {
                 return Err(too_small(given, k));
             }
             for x in (0..chunklets.len() as u32).filter(|x| clique.binary_search(x).is_err()) {
-                let free: Vec<u32> = clique.iter().copied().filter(|&c| !graph.has_edge(x, c)).collect();
-                match free[..] {
-                    [] => return Err(too_small(given, k)),
-                    // One union per pass: a second may meet a cannot-link that the first created.
-                    [c] => {
-                        merge[x.max(c) as usize] = x.min(c);
-                        joined.push((original(&chunklets, x), original(&chunklets, c)));
-                        found = true;
-                        break 'cliques;
-                    }
+                let mut free = clique.iter().copied().filter(|&c| !graph.has_edge(x, c));
+                match (free.next(), free.next()) {
+                    (None, _) => return Err(too_small(given, k)),
+                    (Some(c), None) => place[x as usize] = Some(c),
                     _ => {}
                 }
             }
+            if place.iter().any(Option::is_some) {
+                break;
+            }
         }
-        if !found {
+        if place.iter().all(Option::is_none) {
             return Ok(AssumedFromK { joined, chunklets });
+        }
+        let mut merge: Vec<u32> = (0..chunklets.len() as u32).collect();
+        for x in 0..chunklets.len() as u32 {
+            let Some(c) = place[x as usize] else { continue };
+            if graph.neighbours(x).iter().any(|&y| place[y as usize] == Some(c)) {
+                return Err(too_small(given, k));
+            }
+            merge[x as usize] = c;
+            joined.push((original(&chunklets, x), original(&chunklets, c)));
         }
         chunklets = chunklets.merged(&merge);
     }

@@ -69,6 +69,12 @@ impl SmallestK {
     }
 }
 
+/// The time after this long; a year when the clock cannot count that far.
+pub(super) fn deadline_after(limit: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or(now + Duration::from_secs(365 * 24 * 3600))
+}
+
 /// Can all constraints be kept with at most k clusters?
 pub fn feasible(chunklets: &Chunklets, k: usize, options: &FeasibleOptions) -> Feasibility {
     let no = |witness| Feasibility::Infeasible(Box::new(Infeasible::new(chunklets, k, witness)));
@@ -134,7 +140,7 @@ pub(super) fn colour_graph(graph: &Graph, k: usize, options: &FeasibleOptions) -
 
 /// Peels, then treats the components of the core one by one. `named` are cliques known beforehand.
 fn by_components(graph: &Graph, named: &[Vec<u32>], k: usize, options: &FeasibleOptions) -> Result<Vec<u32>, Failure> {
-    let deadline = Instant::now() + options.time_limit;
+    let deadline = deadline_after(options.time_limit);
     let (peeled, stays) = colouring::peel(graph, k);
     let mut colours = vec![NONE; graph.len()];
     if let Some(clique) = named.iter().find(|c| c.len() > k) {
@@ -163,7 +169,13 @@ fn by_components(graph: &Graph, named: &[Vec<u32>], k: usize, options: &Feasible
             clique = colouring::greedy_clique(&part, k, deadline);
         }
         lower = lower.max(clique.len());
-        match decide(&part, k, &clique, deadline, options) {
+        let (colours_of_part, count) = colouring::dsatur(&part);
+        let verdict = if count <= k {
+            Answer::Yes(colours_of_part)
+        } else {
+            decide(&part, k, &clique, &colours_of_part, deadline, options)
+        };
+        match verdict {
             Answer::Yes(local) => vertices.iter().zip(local).for_each(|(&v, c)| colours[v as usize] = c),
             Answer::No((edges, minimal)) => {
                 let name = |(a, b): (u32, u32)| (vertices[a as usize], vertices[b as usize]);
@@ -172,7 +184,7 @@ fn by_components(graph: &Graph, named: &[Vec<u32>], k: usize, options: &Feasible
             }
             Answer::Unknown => {
                 unknown = true;
-                upper = upper.max(colouring::dsatur(&part).1);
+                upper = upper.max(count);
             }
         }
     }
@@ -183,22 +195,23 @@ fn by_components(graph: &Graph, named: &[Vec<u32>], k: usize, options: &Feasible
     Ok(colours)
 }
 
-/// A colouring of one component, or edges that forbid it and whether all of them are needed.
+/// A colouring of one component that DSATUR colours with too many `colours`, or edges that forbid it and whether all of
+/// them are needed.
 #[allow(clippy::type_complexity)]
 fn decide(
     part: &Graph,
     k: usize,
     clique: &[u32],
+    colours: &[u32],
     deadline: Instant,
     options: &FeasibleOptions,
 ) -> Answer<Vec<u32>, (Vec<(u32, u32)>, bool)> {
-    let (colours, count) = colouring::dsatur(part);
-    if count <= k {
-        return Answer::Yes(colours);
+    if Instant::now() >= deadline {
+        return Answer::Unknown;
     }
     if part.len() > TABU_ABOVE && part.len().saturating_mul(k) <= MOST_TABU_CELLS {
         let half = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
-        if let Some(colours) = colouring::tabu(part, k, &colours, TABU_MOVES, half) {
+        if let Some(colours) = colouring::tabu(part, k, colours, TABU_MOVES, half) {
             return Answer::Yes(colours);
         }
     }
@@ -206,7 +219,7 @@ fn decide(
         Answer::Yes(colours) => Answer::Yes(colours),
         Answer::Unknown => Answer::Unknown,
         Answer::No(()) => {
-            let limit = Instant::now() + options.minimise_limit;
+            let limit = deadline_after(options.minimise_limit);
             let edges = sat::core(part, k, clique, limit);
             Answer::No(sat::minimise(edges, k, limit))
         }
@@ -216,7 +229,7 @@ fn decide(
 /// The fewest clusters that keep every cannot-link: bounds from cliques and DSATUR, closed by [`feasible`] from below
 /// while time lasts.
 pub fn smallest_k(chunklets: &Chunklets, options: &FeasibleOptions) -> SmallestK {
-    let deadline = Instant::now() + options.time_limit;
+    let deadline = deadline_after(options.time_limit);
     let remaining = || FeasibleOptions {
         time_limit: deadline.saturating_duration_since(Instant::now()),
         exact_k: false,

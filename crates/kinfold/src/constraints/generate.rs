@@ -482,7 +482,7 @@ mod tests {
     #[test]
     fn unsure_pairs_and_rows_do_not_count_and_are_not_asked_again() {
         let mut asked = Vec::new();
-        let unsure = |a: usize, b: usize| (a + b) % 3 == 0;
+        let unsure = |a: usize, b: usize| (a + b).is_multiple_of(3);
         let g = pairs_by_asking(12, 30, &mut rng(0), |a, b| {
             asked.push((a, b));
             if unsure(a, b) { Reply::Unsure } else { Reply::Different }
@@ -505,7 +505,7 @@ mod tests {
         let g = disjoint_sets(&y, 4, 3, 90, &mut rng(1)).unwrap();
         // 45 pairs each: 8 sets of 6 pairs, 15 sets of 3.
         assert_eq!(kinds(&g.constraints), (48, 45));
-        let mut seen = vec![false; 200];
+        let mut seen = [false; 200];
         for s in g.constraints.sets().iter().filter(|s| s.kind == Kind::MustLink) {
             assert!(s.members.iter().all(|&row| !std::mem::replace(&mut seen[row as usize], true)));
         }

@@ -107,6 +107,11 @@ impl Links {
         node as usize >= self.rows.len()
     }
 
+    /// Number of must-links, members of sets and classes counted one by one.
+    pub fn len(&self) -> usize {
+        self.links.len() / 2
+    }
+
     /// Room for searches.
     pub fn search(&self) -> Search<'_> {
         let nodes = self.starts.len() - 1;
@@ -129,12 +134,16 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Searches from `source` until every row of `targets` is reached; all rows when `targets` is empty.
-    pub fn run(&mut self, source: u32, targets: &[u32]) {
+    fn clear(&mut self) {
         for node in self.touched.drain(..) {
             self.parent[node as usize].0 = NONE;
             self.steps[node as usize] = NONE;
         }
+    }
+
+    /// Searches from `source` until every row of `targets` is reached; all rows when `targets` is empty.
+    pub fn run(&mut self, source: u32, targets: &[u32]) {
+        self.clear();
         let Ok(source) = self.links.rows.binary_search(&source) else { return };
         let mut left: Vec<u32> =
             targets.iter().filter_map(|row| self.links.rows.binary_search(row).ok()).map(|i| i as u32).collect();
@@ -148,20 +157,30 @@ impl Search<'_> {
     }
 
     fn breadth_first(&mut self, source: u32, mut left: Option<Vec<u32>>) {
-        let links = self.links;
-        self.steps[source as usize] = 0;
-        self.touched.push(source);
-        let mut queue = std::collections::VecDeque::from([source]);
-        let mut near: Vec<(u32, ConstraintId)> = Vec::new();
-        while let Some(node) = queue.pop_front() {
+        self.begin(source);
+        let mut frontier = vec![source];
+        while !frontier.is_empty() {
             if let Some(left) = &mut left {
-                if let Ok(at) = left.binary_search(&node) {
-                    left.remove(at);
-                }
+                left.retain(|&target| self.steps[target as usize] == NONE);
                 if left.is_empty() {
                     return;
                 }
             }
+            frontier = self.next_level(&frontier);
+        }
+    }
+
+    fn begin(&mut self, source: u32) {
+        self.steps[source as usize] = 0;
+        self.touched.push(source);
+    }
+
+    /// The rows one link further than those of `frontier`, in the order met: neighbours ascending.
+    fn next_level(&mut self, frontier: &[u32]) -> Vec<u32> {
+        let links = self.links;
+        let mut next = Vec::new();
+        let mut near: Vec<(u32, ConstraintId)> = Vec::new();
+        for &node in frontier {
             near.clear();
             for &(to, id) in &links.links[links.range(node)] {
                 if !links.is_star(to) {
@@ -179,10 +198,48 @@ impl Search<'_> {
                     self.steps[to as usize] = self.steps[node as usize] + 1;
                     self.parent[to as usize] = (node, id);
                     self.touched.push(to);
-                    queue.push_back(to);
+                    next.push(to);
                 }
             }
         }
+        next
+    }
+
+    /// A chain with fewest links between two rows, searched from both: each time the smaller side takes a whole level, so
+    /// the first level that meets the other side is on a shortest chain; of its rows the smallest is taken.
+    pub fn between(&mut self, back: &mut Self, a: u32, b: u32) -> Option<(Vec<u32>, Vec<ConstraintId>)> {
+        self.clear();
+        back.clear();
+        let rows = &self.links.rows;
+        let (source, target) = (rows.binary_search(&a).ok()? as u32, rows.binary_search(&b).ok()? as u32);
+        self.begin(source);
+        back.begin(target);
+        let (mut ahead, mut behind) = (vec![source], vec![target]);
+        let meeting = if source == target {
+            source
+        } else {
+            loop {
+                if ahead.is_empty() || behind.is_empty() {
+                    return None;
+                }
+                let met = if ahead.len() <= behind.len() {
+                    ahead = self.next_level(&ahead);
+                    ahead.iter().copied().filter(|&v| back.steps[v as usize] != NONE).min()
+                } else {
+                    behind = back.next_level(&behind);
+                    behind.iter().copied().filter(|&v| self.steps[v as usize] != NONE).min()
+                };
+                if let Some(v) = met {
+                    break v;
+                }
+            }
+        };
+        let row = self.links.rows[meeting as usize];
+        let (mut points, mut path) = self.path_to(row)?;
+        let (rest, rest_path) = back.path_to(row)?;
+        points.extend(rest.into_iter().rev().skip(1));
+        path.extend(rest_path.into_iter().rev());
+        Some((points, path))
     }
 
     fn dijkstra(&mut self, source: u32, mut left: Option<Vec<u32>>) {

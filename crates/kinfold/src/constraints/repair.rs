@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::feasible::{Feasibility, FeasibleOptions, colour_graph, feasible};
+use super::feasible::{Feasibility, FeasibleOptions, colour_graph, deadline_after, feasible};
 use super::hitting;
 use super::repair_model::{Coloured, Model, Scratch, Unit};
 use super::sat::Answer;
@@ -105,7 +105,7 @@ impl Repair {
 ///
 /// A hard part that cannot hold by itself is an error with its explanation.
 pub fn repair(set: &ConstraintSet, k: Option<usize>, options: &RepairOptions) -> Result<Repair> {
-    let deadline = Instant::now() + options.time_limit;
+    let deadline = deadline_after(options.time_limit);
     if k == Some(0) && set.n() > 0 {
         return Err(Error::K { k: 0, rows: set.n() });
     }

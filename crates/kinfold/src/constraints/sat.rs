@@ -12,7 +12,7 @@ use super::Graph;
 use super::colouring;
 
 /// Literals beyond which we do not try.
-const MOST_LITERALS: usize = 60_000_000;
+const MOST_LITERALS: usize = 40_000_000;
 
 /// What the solver said in time.
 #[derive(Debug, PartialEq)]
@@ -28,6 +28,8 @@ pub(super) enum Answer<T, U> {
 /// A solver that gives up at the deadline.
 pub(super) struct Solver {
     inner: rustsat_batsat::BasicSolver,
+    deadline: Instant,
+    clauses: usize,
     failed: bool,
 }
 
@@ -35,12 +37,18 @@ impl Solver {
     pub fn new(deadline: Instant) -> Solver {
         let mut inner = rustsat_batsat::BasicSolver::default();
         inner.batsat_mut().cb_mut().set_stop(move || Instant::now() >= deadline);
-        Solver { inner, failed: false }
+        Solver { inner, deadline, clauses: 0, failed: false }
     }
     /// Adds a clause of (variable, sign).
     pub fn clause(&mut self, literals: &[(usize, bool)]) {
+        // Large formulas take long to write down: the deadline holds there too.
+        self.clauses += 1;
+        self.failed |= self.clauses.is_multiple_of(8_192) && Instant::now() >= self.deadline;
+        if self.failed {
+            return;
+        }
         let clause: Clause = literals.iter().map(|&(v, positive)| Lit::new(v as u32, !positive)).collect();
-        self.failed |= self.inner.add_clause(clause).is_err();
+        self.failed = self.inner.add_clause(clause).is_err();
     }
     /// Solves under the assumption that these variables are true: the truth of a variable, or the assumptions used.
     pub fn solve(&mut self, assumed: &[usize]) -> Answer<(), Vec<usize>> {

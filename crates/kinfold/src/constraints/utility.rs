@@ -284,7 +284,7 @@ mod tests {
         let m = [[0.0, 0.0], [2.0, 0.0]];
         assert_eq!(over(m, [[1.0, 1.0], [3.0, 1.0]]), (1.0, 1.0));
         let slanted = over(m, [[1.0, 0.0], [2.0, 1.0]]);
-        assert!((slanted.0 - 0.707107).abs() < 1e-6 && (slanted.1 - 1.0).abs() < 1e-12);
+        assert!((slanted.0 - std::f64::consts::FRAC_1_SQRT_2).abs() < 1e-12 && (slanted.1 - 1.0).abs() < 1e-12);
         assert_eq!(over(m, [[1.0, -1.0], [1.0, 1.0]]), (0.0, 0.0));
         assert_eq!(over(m, [[2.0, 0.0], [4.0, 0.0]]), (0.0, 0.0));
         assert_eq!(over(m, [[1.0, 0.0], [1.0, 0.0]]).0, 0.0);
