@@ -25,6 +25,10 @@ const ELIMINATION_LIMIT: f64 = 2e6;
 /// Branch-and-bound nodes for one piece at most, for all pieces of a call together, and for one piece at least.
 const NODES: Range<u64> = 2_000..200_000;
 const NODES_PER_CALL: u64 = 4_000_000;
+/// Cells (units × clusters) that the nodes of one piece may look at.
+const NODE_WORK: u64 = 20_000_000;
+/// Units up to which the full share of nodes is spent; beyond, a proof is rarely near.
+const SMALL: usize = 30;
 /// Rounds without progress before the improvement of a large piece stops.
 const PATIENCE: usize = 8;
 /// Price rises granted to the breakout start.
@@ -396,7 +400,10 @@ impl Task<'_> {
         let (energy, mut labels) = best.ok_or(false)?;
         let mut exact = false;
         if n <= search::MOST_UNITS {
-            let outcome = search::branch_and_bound(net, k, costs, energy, self.nodes);
+            // A node costs about n·k: larger pieces get fewer.
+            let share = if n <= SMALL { self.nodes } else { self.nodes / 10 };
+            let nodes = share.min(NODE_WORK / (n * k) as u64);
+            let outcome = search::branch_and_bound(net, k, costs, energy, nodes);
             exact = outcome.complete;
             if let Some((_, better)) = outcome.better {
                 labels = better;

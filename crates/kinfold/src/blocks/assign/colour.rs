@@ -28,7 +28,7 @@ const NONE: u32 = u32::MAX;
 /// Randomised DSATUR runs.
 const DSATUR_RUNS: usize = 12;
 /// Decisions granted to the SAT solver.
-const SAT_DECISIONS: u64 = 4_000_000;
+const SAT_DECISIONS: u64 = 600_000;
 /// Clauses past which no SAT formula is built.
 const SAT_CLAUSES: usize = 8_000_000;
 
@@ -120,16 +120,23 @@ impl Core {
                 return Verdict::Found(found);
             }
         }
-        if let Some(found) = self.tabu(ctx, hint, 20_000 + 20 * n as u64, rng) {
+        let anywhere = |rng: &mut Rng| -> Vec<u32> { (0..n).map(|_| rng.below(self.k) as u32).collect() };
+        if let Some(found) = self.tabu(ctx, hint, 50_000 + 50 * n as u64, rng) {
             return Verdict::Found(found);
+        }
+        if n > 60 {
+            let start = anywhere(rng);
+            if let Some(found) = self.tabu(ctx, &start, 100_000 + 100 * n as u64, rng) {
+                return Verdict::Found(found);
+            }
         }
         match self.sat(ctx, &clique) {
             Verdict::Unknown => {}
             verdict => return verdict,
         }
-        for _ in 0..4 {
-            let start: Vec<u32> = (0..n).map(|_| rng.below(self.k) as u32).collect();
-            if let Some(found) = self.tabu(ctx, &start, 200_000 + 200 * n as u64, rng) {
+        for _ in 0..6 {
+            let start = anywhere(rng);
+            if let Some(found) = self.tabu(ctx, &start, 300_000 + 300 * n as u64, rng) {
                 return Verdict::Found(found);
             }
         }
