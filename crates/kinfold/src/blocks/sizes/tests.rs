@@ -37,7 +37,7 @@ fn tiny_cases_equal_brute_force() {
     let mut rng = Rng::stream(21, "sizes-test", 0);
     let ctx = RunContext::new(1).with_threads(1);
     let (mut feasible, mut infeasible) = (0, 0);
-    for case in 0..4000 {
+    for case in 0..2000 {
         let (m, k) = (1 + rng.below(7), 1 + rng.below(4));
         let even = case % 2 == 0;
         let weights: Vec<u64> =
@@ -75,7 +75,7 @@ fn tiny_cases_equal_brute_force() {
             }
         }
     }
-    assert!(feasible > 800 && infeasible > 800, "{feasible} {infeasible}");
+    assert!(feasible > 400 && infeasible > 400, "{feasible} {infeasible}");
 }
 
 /// Sizes from a hidden labelling, so that a solution exists.
@@ -96,9 +96,9 @@ fn planted(rng: &mut Rng, m: usize, k: usize, heavy: usize, degree: f64) -> (Vec
 #[test]
 fn planted_sizes_are_met_with_weights_and_links_and_never_worse_than_a_feasible_start() {
     let ctx = RunContext::new(3).with_threads(1);
-    for case in 0..36u64 {
+    for case in 0..24u64 {
         let mut rng = Rng::stream(22, "sizes-test", case);
-        let (m, k) = (40 + rng.below(160), 2 + rng.below(8));
+        let (m, k) = (40 + rng.below(60), 2 + rng.below(8));
         let heavy = [1, 1, 4][case as usize % 3];
         let degree: f64 = [0.0, 1.5, 3.0, 6.0][case as usize % 4];
         let (weights, graph, hidden, bounds) = planted(&mut rng, m, k, heavy, degree.min(k as f64 * 0.7));
