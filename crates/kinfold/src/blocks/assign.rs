@@ -107,7 +107,7 @@ impl Assigner {
     pub fn soft(units: usize, edges: &[(u32, u32, f64)], k: usize) -> Assigner {
         let mut merged: Vec<(u32, u32, f64)> =
             edges.iter().filter(|e| e.0 != e.1 && e.2 > 0.0).map(|&(a, b, w)| (a.min(b), a.max(b), w)).collect();
-        merged.sort_by(|x, y| (x.0, x.1).cmp(&(y.0, y.1)));
+        merged.sort_by_key(|e| (e.0, e.1));
         merged.dedup_by(|later, first| {
             let same = (later.0, later.1) == (first.0, first.1);
             if same {
@@ -401,7 +401,7 @@ impl Task<'_> {
         let mut exact = false;
         if n <= search::MOST_UNITS {
             // A node costs about n·k: larger pieces get fewer.
-            let share = if n <= SMALL { self.nodes } else { self.nodes / 10 };
+            let share = if n <= SMALL { self.nodes } else { self.nodes / 40 };
             let nodes = share.min(NODE_WORK / (n * k) as u64);
             let outcome = search::branch_and_bound(net, k, costs, energy, nodes);
             exact = outcome.complete;

@@ -274,7 +274,7 @@ impl Tree<'_> {
         let missing: u64 = self.loads.iter().zip(&bounds.min).map(|(&load, &min)| min.saturating_sub(load)).sum();
         let (cheapest, weight) = self.rest[depth];
         let ceiling = self.best.as_ref().map_or(f64::INFINITY, |b| b.0);
-        if missing > weight || !(spent + cheapest < ceiling) {
+        if missing > weight || spent + cheapest >= ceiling {
             return true;
         }
         let Some(&v) = self.order.get(depth) else {

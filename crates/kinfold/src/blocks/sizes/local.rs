@@ -122,10 +122,8 @@ impl<'a> State<'a> {
             let partners = PARTNERS.min(m);
             for i in 0..partners {
                 let u = if m <= PARTNERS { i } else { rng.below(m) };
-                if let Some(delta) = self.exchange(v, u, price) {
-                    if delta < best.0 {
-                        best = (delta, self.labels[u], Some(u));
-                    }
+                if let Some(delta) = self.exchange(v, u, price).filter(|&delta| delta < best.0) {
+                    best = (delta, self.labels[u], Some(u));
                 }
             }
             if best.1 != a {
