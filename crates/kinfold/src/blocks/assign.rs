@@ -25,6 +25,10 @@ const ELIMINATION_LIMIT: f64 = 2e6;
 /// Branch-and-bound nodes for one piece at most, for all pieces of a call together, and for one piece at least.
 const NODES: Range<u64> = 2_000..200_000;
 const NODES_PER_CALL: u64 = 4_000_000;
+/// Cells (units × clusters) that the nodes of one piece may look at.
+const NODE_WORK: u64 = 20_000_000;
+/// Units up to which the full share of nodes is spent; beyond, a proof is rarely near.
+const SMALL: usize = 30;
 /// Rounds without progress before the improvement of a large piece stops.
 const PATIENCE: usize = 8;
 /// Price rises granted to the breakout start.
@@ -103,7 +107,7 @@ impl Assigner {
     pub fn soft(units: usize, edges: &[(u32, u32, f64)], k: usize) -> Assigner {
         let mut merged: Vec<(u32, u32, f64)> =
             edges.iter().filter(|e| e.0 != e.1 && e.2 > 0.0).map(|&(a, b, w)| (a.min(b), a.max(b), w)).collect();
-        merged.sort_by(|x, y| (x.0, x.1).cmp(&(y.0, y.1)));
+        merged.sort_by_key(|e| (e.0, e.1));
         merged.dedup_by(|later, first| {
             let same = (later.0, later.1) == (first.0, first.1);
             if same {
@@ -396,7 +400,10 @@ impl Task<'_> {
         let (energy, mut labels) = best.ok_or(false)?;
         let mut exact = false;
         if n <= search::MOST_UNITS {
-            let outcome = search::branch_and_bound(net, k, costs, energy, self.nodes);
+            // A node costs about n·k: larger pieces get fewer.
+            let share = if n <= SMALL { self.nodes } else { self.nodes / 40 };
+            let nodes = share.min(NODE_WORK / (n * k) as u64);
+            let outcome = search::branch_and_bound(net, k, costs, energy, nodes);
             exact = outcome.complete;
             if let Some((_, better)) = outcome.better {
                 labels = better;

@@ -8,4 +8,5 @@ pub mod means;
 pub mod par;
 pub mod restarts;
 pub mod seeding;
+pub mod sizes;
 pub mod units;

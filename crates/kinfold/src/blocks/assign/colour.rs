@@ -1,7 +1,7 @@
 //! Any labelling that keeps the hard edges and the allowed clusters, whatever it costs: the last word on feasibility.
 //! Peel units with fewer hard neighbours than clusters (they can always be placed last), then on the core: a clique
 //! that is too large is a proof of impossibility; DSATUR with random ties; tabu search over conflicts (TabuCol, Hertz
-//! & de Werra 1987) from the caller's nearly feasible labels; a SAT solver, which also proves; tabu again, longer.
+//! & de Werra 1987) from the caller's nearly feasible labels, then with crossing; a SAT solver, which also proves.
 //! All limits are counts, not seconds, so that the answer depends on the seed alone.
 
 use std::cell::Cell;
@@ -28,7 +28,11 @@ const NONE: u32 = u32::MAX;
 /// Randomised DSATUR runs.
 const DSATUR_RUNS: usize = 12;
 /// Decisions granted to the SAT solver.
-const SAT_DECISIONS: u64 = 4_000_000;
+const SAT_DECISIONS: u64 = 400_000;
+/// Vertices up to which the SAT solver comes before the long searches: it can prove impossibility.
+const SAT_FIRST: usize = 60;
+/// Rounds of crossing and tabu search.
+const GENERATIONS: usize = 120;
 /// Clauses past which no SAT formula is built.
 const SAT_CLAUSES: usize = 8_000_000;
 
@@ -120,20 +124,81 @@ impl Core {
                 return Verdict::Found(found);
             }
         }
-        if let Some(found) = self.tabu(ctx, hint, 20_000 + 20 * n as u64, rng) {
-            return Verdict::Found(found);
+        let (first, conflicts) = self.tabu(ctx, hint, 50_000 + 50 * n as u64, rng);
+        if conflicts == 0 {
+            return Verdict::Found(first);
         }
-        match self.sat(ctx, &clique) {
-            Verdict::Unknown => {}
-            verdict => return verdict,
-        }
-        for _ in 0..4 {
-            let start: Vec<u32> = (0..n).map(|_| rng.below(self.k) as u32).collect();
-            if let Some(found) = self.tabu(ctx, &start, 200_000 + 200 * n as u64, rng) {
-                return Verdict::Found(found);
+        if n <= SAT_FIRST {
+            match self.sat(ctx, &clique, SAT_DECISIONS) {
+                Verdict::Unknown => {}
+                verdict => return verdict,
             }
         }
-        Verdict::Unknown
+        if let Some(found) = self.crossed(ctx, first, rng) {
+            return Verdict::Found(found);
+        }
+        if n <= SAT_FIRST { Verdict::Unknown } else { self.sat(ctx, &clique, SAT_DECISIONS / 4) }
+    }
+
+    /// Two labellings that are crossed and improved by tabu search in turns (HEAD, Moalic & Gondran 2018).
+    fn crossed(&self, ctx: &RunContext, first: Vec<u32>, rng: &mut Rng) -> Option<Vec<u32>> {
+        let n = self.around.len();
+        let steps = 20_000 + 20 * n as u64;
+        let anywhere = |rng: &mut Rng| -> Vec<u32> { (0..n).map(|_| rng.below(self.k) as u32).collect() };
+        let start = anywhere(rng);
+        let (mut one, mut two) = (first, self.tabu(ctx, &start, steps, rng).0);
+        let mut elite: [(i64, Vec<u32>); 2] = [(i64::MAX, one.clone()), (i64::MAX, two.clone())];
+        for generation in 1..=GENERATIONS {
+            let (a, b) = (self.cross(&one, &two, rng), self.cross(&two, &one, rng));
+            let mut conflicts = [0; 2];
+            (one, conflicts[0]) = self.tabu(ctx, &a, steps, rng);
+            (two, conflicts[1]) = self.tabu(ctx, &b, steps, rng);
+            for (labels, &count) in [&one, &two].into_iter().zip(&conflicts) {
+                if count == 0 {
+                    return Some(labels.clone());
+                }
+                if count < elite[0].0 {
+                    elite[0] = (count, labels.clone());
+                }
+            }
+            if ctx.checkpoint().is_err() {
+                return None;
+            }
+            // The best of the last cycle but one comes back; equal parents would never change again.
+            if generation % 10 == 0 {
+                std::mem::swap(&mut one, &mut elite[1].1);
+                elite.swap(0, 1);
+                elite[0].0 = i64::MAX;
+            }
+            if one == two {
+                let start = anywhere(rng);
+                two = self.tabu(ctx, &start, steps, rng).0;
+            }
+        }
+        None
+    }
+
+    /// Greedy partition crossover: the largest class left of either parent in turn, the rest at random.
+    fn cross(&self, mine: &[u32], yours: &[u32], rng: &mut Rng) -> Vec<u32> {
+        let (n, k) = (self.around.len(), self.k);
+        let mut child = vec![NONE; n];
+        let mut used = vec![false; k];
+        for turn in 0..k {
+            let parent = if turn % 2 == 0 { mine } else { yours };
+            let mut size = vec![0usize; k];
+            (0..n).filter(|&v| child[v] == NONE).for_each(|v| size[parent[v] as usize] += 1);
+            let class = (0..k).max_by_key(|&c| (size[c], std::cmp::Reverse(c))).unwrap_or(0);
+            let name = if used[class] { used.iter().position(|&u| !u).unwrap_or(class) } else { class };
+            used[name] = true;
+            for v in 0..n {
+                if child[v] == NONE && parent[v] as usize == class && self.allowed[v * k + name] {
+                    child[v] = name as u32;
+                }
+            }
+        }
+        // Tabu search turns what is not allowed into something that is.
+        child.iter_mut().filter(|c| **c == NONE).for_each(|c| *c = rng.below(k) as u32);
+        child
     }
 
     /// How many clusters these vertices may use together.
@@ -222,8 +287,8 @@ impl Core {
         Some(labels)
     }
 
-    /// TabuCol: always the best non-tabu change of a vertex in conflict.
-    fn tabu(&self, ctx: &RunContext, start: &[u32], limit: u64, rng: &mut Rng) -> Option<Vec<u32>> {
+    /// TabuCol: always the best non-tabu change of a vertex in conflict. The labels with fewest conflicts, and how many.
+    fn tabu(&self, ctx: &RunContext, start: &[u32], limit: u64, rng: &mut Rng) -> (Vec<u32>, i64) {
         let (n, k) = (self.around.len(), self.k);
         let mut labels: Vec<u32> = (0..n)
             .map(|v| {
@@ -254,12 +319,10 @@ impl Core {
         }
         conflicts /= 2;
         let mut fewest = conflicts;
+        let mut best_labels = labels.clone();
         for step in 1..=limit {
-            if conflicts == 0 {
-                return Some(labels);
-            }
-            if step % 4096 == 0 && ctx.checkpoint().is_err() {
-                return None;
+            if conflicts == 0 || (step % 4096 == 0 && ctx.checkpoint().is_err()) {
+                break;
             }
             let (mut best, mut count, mut chosen) = (i32::MAX, 0usize, (0usize, 0usize));
             for &v in &fighting {
@@ -290,7 +353,10 @@ impl Core {
             let old = labels[v] as usize;
             labels[v] = c as u32;
             conflicts += i64::from(best);
-            fewest = fewest.min(conflicts);
+            if conflicts < fewest {
+                fewest = conflicts;
+                best_labels.copy_from_slice(&labels);
+            }
             until[v * k + old] = step + rng.below(10) as u64 + (fighting.len() as u64 * 6) / 10 + 1;
             let mut settle = |x: usize, labels: &[u32], beside: &[i32]| {
                 let in_conflict = beside[x * k + labels[x] as usize] > 0;
@@ -314,11 +380,11 @@ impl Core {
             }
             settle(v, &labels, &beside);
         }
-        (conflicts == 0).then_some(labels)
+        (best_labels, fewest)
     }
 
     /// One variable per vertex and allowed cluster. The clique is fixed when all clusters are alike.
-    fn sat(&self, ctx: &RunContext, clique: &[u32]) -> Verdict {
+    fn sat(&self, ctx: &RunContext, clique: &[u32], decisions: u64) -> Verdict {
         let (n, k) = (self.around.len(), self.k);
         let edges: usize = self.around.iter().map(Vec::len).sum::<usize>() / 2;
         if edges.saturating_mul(k).saturating_add(n) > SAT_CLAUSES || ctx.checkpoint().is_err() {
@@ -350,7 +416,7 @@ impl Core {
         let (spent, watch) = (Cell::new(0u64), ctx.clone());
         solver.batsat_mut().cb_mut().set_stop(move || {
             spent.set(spent.get() + 1);
-            spent.get() > SAT_DECISIONS || (spent.get() % 1024 == 0 && watch.checkpoint().is_err())
+            spent.get() > decisions || (spent.get() % 1024 == 0 && watch.checkpoint().is_err())
         });
         match solver.solve() {
             Ok(SolverResult::Unsat) => Verdict::Impossible,

@@ -155,7 +155,8 @@ impl Plan {
             let v = *v as usize;
             let size: usize = scope.iter().map(|&u| domains[u as usize].len()).product();
             let edges: Vec<(usize, f64)> = net.arcs(v).filter(|&(u, _)| rank[u] > step).collect();
-            let messages: Vec<(Vec<(usize, usize)>, usize, Vec<f64>)> = std::mem::take(&mut inbox[v])
+            // Per message: strides of the other vertices, stride of v, table.
+            let messages: Vec<(Vec<_>, usize, Vec<f64>)> = std::mem::take(&mut inbox[v])
                 .into_iter()
                 .map(|(from, table)| {
                     // Strides of the message's scope, the last vertex fastest.

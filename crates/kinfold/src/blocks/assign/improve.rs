@@ -95,10 +95,9 @@ pub(super) fn rename(net: &Net, k: usize, costs: &[f64], labels: &mut [u32]) {
     }
     let mut to = vec![0u32; k];
     let identity: f64 = (0..k).map(|c| table[c * k + c]).sum();
-    if let Some(total) = Matcher::new().solve(k, k, |a, b| table[a * k + b], &mut to) {
-        if total < identity {
-            labels.iter_mut().for_each(|c| *c = to[*c as usize]);
-        }
+    let total = Matcher::new().solve(k, k, |a, b| table[a * k + b], &mut to);
+    if total.is_some_and(|total| total < identity) {
+        labels.iter_mut().for_each(|c| *c = to[*c as usize]);
     }
 }
 

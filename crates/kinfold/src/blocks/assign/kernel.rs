@@ -6,7 +6,7 @@
 
 use super::net::Net;
 
-/// A reduced problem: `costs` is infinite outside of the lists.
+/// A reduced problem.
 #[derive(Debug, Clone)]
 pub(super) struct Kernel {
     /// Allowed clusters of each unit, ascending by (cost, id).
@@ -44,7 +44,7 @@ pub(super) fn reduce(net: &Net, k: usize, costs: &[f64], mut start: Option<&mut 
     }
     let mut waiting: Vec<u32> = (0..n as u32).rev().collect();
     let mut queued = vec![true; n];
-    // first[u]: how early in v's order neighbour u can interfere.
+    // How many neighbours can interfere from each place of v's order on.
     let mut arrivals = vec![0usize; k + 1];
     while let Some(v) = waiting.pop() {
         let v = v as usize;
@@ -76,12 +76,12 @@ pub(super) fn reduce(net: &Net, k: usize, costs: &[f64], mut start: Option<&mut 
             member[v * k + c as usize] = false;
         }
         lists[v].truncate(keep);
-        if let Some(start) = start.as_deref_mut() {
-            if !member[v * k + start[v] as usize] {
-                let free = lists[v].iter().copied().find(|&c| net.arcs(v).all(|(u, _)| start[u] != c));
-                debug_assert!(free.is_some(), "fewer neighbours than clusters in the list");
-                start[v] = free.unwrap_or(start[v]);
-            }
+        if let Some(start) = start.as_deref_mut()
+            && !member[v * k + start[v] as usize]
+        {
+            let free = lists[v].iter().copied().find(|&c| net.arcs(v).all(|(u, _)| start[u] != c));
+            debug_assert!(free.is_some(), "fewer neighbours than clusters in the list");
+            start[v] = free.unwrap_or(start[v]);
         }
         for (u, _) in net.arcs(v) {
             if !std::mem::replace(&mut queued[u], true) {

@@ -52,7 +52,7 @@ fn tiny_cases_equal_brute_force_hard_soft_and_mixed() {
     let mut rng = Rng::stream(11, "assign-test", 0);
     let ctx = RunContext::new(1).with_threads(1);
     let (mut feasible, mut infeasible) = (0, 0);
-    for case in 0..6000 {
+    for case in 0..4000 {
         let n = 1 + rng.below(7);
         let k = 1 + rng.below(4);
         let density = [0.2, 0.4, 0.7, 1.0][case % 4];
@@ -83,7 +83,7 @@ fn tiny_cases_equal_brute_force_hard_soft_and_mixed() {
             }
         }
     }
-    assert!(feasible > 3000 && infeasible > 500, "{feasible} {infeasible}");
+    assert!(feasible > 2000 && infeasible > 300, "{feasible} {infeasible}");
 }
 
 /// Every solver on its own, without the shortcuts in front of it.
@@ -91,7 +91,7 @@ fn tiny_cases_equal_brute_force_hard_soft_and_mixed() {
 fn each_path_alone_equals_brute_force() {
     let mut rng = Rng::stream(12, "assign-test", 0);
     let ctx = RunContext::new(1).with_threads(1);
-    for case in 0..3000 {
+    for case in 0..1500 {
         let n = 2 + rng.below(6);
         let k = 1 + rng.below(4);
         let soft = case % 3 == 0;
@@ -186,21 +186,21 @@ fn assert_proper(graph: &Graph, labels: &[u32]) {
     assert!(graph.edges().all(|(a, b)| labels[a as usize] != labels[b as usize]));
 }
 
-#[test]
-fn planted_graphs_are_always_assigned_and_never_worse_than_a_feasible_start() {
-    let ctx = RunContext::new(5).with_threads(2);
-    let mut exact = 0;
-    let mut cases = 0;
+/// Assigns planted graphs of `least..most` units for every k, cold and from the hidden labels; (proven, all) cases.
+fn run_planted(factors: &[f64], least: usize, most: usize) -> (usize, usize) {
+    let ctx = RunContext::new(5).with_threads(1);
+    let (mut exact, mut cases) = (0, 0);
     for k in 2..=20usize {
-        for (i, factor) in [0.2, 0.6, 1.0, 1.6, 3.0, 8.0].into_iter().enumerate() {
-            let mut rng = Rng::stream(14, "planted", (k * 10 + i) as u64);
-            let n = 30 + rng.below(170);
+        for (i, &factor) in factors.iter().enumerate() {
+            let mut rng = Rng::stream(14, "planted", (k * 100 + i) as u64);
+            let n = least + rng.below(most - least);
             let degree = (factor * k as f64).min(n as f64 * 0.9);
             let (graph, hidden) = planted(&mut rng, n, k, degree);
             let costs: Vec<f64> = (0..n * k).map(|_| rng.unit()).collect();
             let mut assigner = Assigner::new(&graph, k);
             let mut out = vec![0; n];
-            let cold = assigner.assign(&ctx, &costs, None, &mut out).unwrap();
+            let cold = assigner.assign(&ctx, &costs, None, &mut out);
+            let cold = cold.unwrap_or_else(|stuck| panic!("k {k}, {n} units, degree {degree}: {stuck}"));
             assert_proper(&graph, &out);
             let warm = assigner.assign(&ctx, &costs, Some(&hidden), &mut out).unwrap();
             assert_proper(&graph, &out);
@@ -213,7 +213,19 @@ fn planted_graphs_are_always_assigned_and_never_worse_than_a_feasible_start() {
             cases += 1;
         }
     }
+    (exact, cases)
+}
+
+#[test]
+fn planted_graphs_are_always_assigned_and_never_worse_than_a_feasible_start() {
+    let (exact, cases) = run_planted(&[0.3, 1.0, 2.0, 6.0], 20, 60);
     assert!(exact * 4 > cases, "{exact} of {cases} proven");
+}
+
+#[test]
+#[ignore = "minutes: run by hand after changes to the search"]
+fn large_planted_graphs_are_always_assigned() {
+    run_planted(&[0.3, 0.7, 1.0, 1.5, 2.0, 2.5, 6.0, 12.0, 20.0], 200, 400);
 }
 
 #[test]
