@@ -2,7 +2,7 @@
 //! chunklets X: a cannot-linked pair that meets in a cluster stays violated while λ ≤ 1 (then λ grows by α and the pair
 //! pulls its second nearest centre, eq. 3.4) and afterwards the one that is cheaper to move goes to its second nearest
 //! centre. Best by (violations, cost). Departs from the paper: λ0 = 1 (not given there), a random order, D² seeding, violations
-//! counted by a full pass, a swap that saves cost is always made, it stops early when a sweep repeats the last, and (`repair`) the best labelling
+//! counted by a full pass, a swap that saves cost is always made, it stops early when sweeps change nothing, and (`repair`) the best labelling
 //! is repaired by exact assignment and iterated to convergence, so no feasible constraint stays broken.
 //! Cost per sweep O(n·k·dims + cannot-links); distances beyond the nearest are computed for clashing pairs only.
 
@@ -34,7 +34,7 @@ crate::choice! {
     pub enum SweepOrder {
         /// By first row, as in the paper.
         Index = "index",
-        /// A random order, drawn once per start.
+        /// A new random order in each sweep.
         Random = "random",
     }
 }
@@ -64,6 +64,8 @@ crate::params! {
     }
 }
 
+/// Sweeps in a row that change nothing, each in its own order, before a start ends.
+const CALM: usize = 3;
 /// Multipliers grow no further.
 const MOST: f64 = 1e6;
 
@@ -124,11 +126,7 @@ impl Lcc {
             let outcome = lloyd(ctx, units, centres, limits, &mut Nearest)?;
             return Ok(Start { broken: 0, outcome, note: None });
         }
-        let mut order: Vec<u32> = (0..units.bound() as u32).collect();
-        if params.order == SweepOrder::Random {
-            ctx.rng("order", r).shuffle(&mut order);
-        }
-        let (broken, outcome) = self.sweeps(ctx, units, centres, &order);
+        let (broken, outcome) = self.sweeps(ctx, units, centres, ctx.rng("order", r));
         if !params.repair
             || matches!(outcome.termination, Termination::Cancelled | Termination::Deadline) && broken == 0
         {
@@ -153,9 +151,10 @@ impl Lcc {
         ctx: &RunContext,
         units: &Units<'_, F>,
         mut centres: Matrix,
-        order: &[u32],
+        mut rng: Rng,
     ) -> (usize, Outcome) {
-        let (params, k, m) = (&self.0, centres.rows(), units.bound());
+        let (params, k) = (&self.0, centres.rows());
+        let mut order: Vec<u32> = (0..units.bound() as u32).collect();
         let points = units.points();
         let mut pairs = Pairs::new(units, params.lambda);
         let mut labels = vec![0u32; units.data.n()];
@@ -163,12 +162,15 @@ impl Lcc {
         let mut best: Option<(usize, f64, Vec<u32>)> = None;
         let mut trace = Vec::new();
         let mut termination = Termination::MaxIterations;
-        let (mut idle, mut calm) = (0, false);
+        let (mut idle, mut calm) = (0, 0);
         for sweep in 0..params.sweeps {
             let pass = lloyd::free_pass(ctx, units, &centres, &mut labels, sweep > 0);
             let (nearest, distance) = units.nearest(&ctx.pool, &centres);
+            if params.order == SweepOrder::Random {
+                rng.shuffle(&mut order);
+            }
             let mut placed = Sweep { units, centres: &centres, labels: nearest, rows: Rows::new(k) };
-            let conflicts = placed.run(order, &mut pairs, params.alpha);
+            let conflicts = placed.run(&order, &mut pairs, params.alpha);
             let Sweep { labels: mut unit_labels, rows, .. } = placed;
             let mut cost = pass.cost + units.total_scatter();
             let (mut sums, mut weights) = (pass.sums, pass.weights);
@@ -186,13 +188,13 @@ impl Lcc {
                 best = Some((broken, cost, labels.clone()));
                 idle = 0;
             }
-            // The same labels twice without a pull on the centres: every further sweep would be the same.
-            let still = sweep > 0 && !pass.changed && unit_labels == previous && conflicts.is_empty();
-            if (still && calm) || idle >= params.patience {
+            // The same labels again and no pull on the centres: further sweeps would be the same.
+            let still = !pass.changed && unit_labels == previous && conflicts.is_empty();
+            calm = if still { calm + 1 } else { 0 };
+            if calm >= CALM || idle >= params.patience {
                 termination = Termination::Converged;
                 break;
             }
-            calm = conflicts.is_empty();
             let mut empty_costs = Vec::new();
             if weights.contains(&0.0) {
                 empty_costs = units.costs(&ctx.pool, &centres);
@@ -211,7 +213,6 @@ impl Lcc {
             }
         }
         let (broken, _, labels) = best.unwrap_or((usize::MAX, f64::INFINITY, labels));
-        debug_assert!(m > 0);
         let (found, weights) = means::means(units.data, &labels, k);
         for c in (0..k).filter(|&c| weights[c] > 0.0) {
             centres.row_mut(c).copy_from_slice(found.row(c));
