@@ -1,7 +1,10 @@
 //! The k-means iteration shared by every method with centres: free rows to their nearest centre in one fused parallel
-//! pass, bound units wherever `place` puts them, centres to the means. With an exact `place` the cost never rises.
+//! pass, bound units wherever `place` puts them, centres to the means. With an exact `place` the cost never rises; a
+//! placement that says it is not monotone runs until the labels repeat, and the best labelling it met is kept.
 //! Empty clusters are reseeded at the unit farthest from its centre, which breaks no cannot-link.
 //! Cost per iteration O(n·k·dims) plus `place`; chunks are fixed by n, k and dims, so results do not depend on threads.
+
+use std::hash::{Hash, Hasher};
 
 use super::assign::Assigner;
 use super::units::{FREE, Units};
@@ -35,7 +38,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Cost of the last assignment.
+    /// Cost of the labelling.
     pub fn cost(&self) -> f64 {
         self.trace.last().copied().unwrap_or(f64::INFINITY)
     }
@@ -52,6 +55,19 @@ pub trait Place {
         previous: Option<&[u32]>,
         out: &mut [u32],
     ) -> Result<bool>;
+
+    /// Told the centres before each placement, for rules that look at more than the costs of the units.
+    fn look(&mut self, _ctx: &RunContext, _centres: &Matrix) {}
+
+    /// Does the cost never rise from one placement to the next?
+    fn monotone(&self) -> bool {
+        true
+    }
+
+    /// Cannot-links between units that the last placement broke.
+    fn broken(&self) -> usize {
+        0
+    }
 }
 
 /// Each unit to its nearest centre, whatever the cannot-links say.
@@ -117,6 +133,8 @@ pub fn lloyd<F: Float>(
     let mut trace: Vec<f64> = Vec::new();
     let mut termination = Termination::MaxIterations;
     let mut exact = true;
+    let steady = m == 0 || place.monotone();
+    let mut wander = Wander::default();
     for iteration in 0..limits.max_iter.max(1) {
         let pass = free_pass(ctx, units, &centres, &mut labels, iteration > 0);
         let mut cost = pass.cost + scatter;
@@ -125,6 +143,7 @@ pub fn lloyd<F: Float>(
         let mut costs = Vec::new();
         if m > 0 {
             costs = units.costs(&ctx.pool, &centres);
+            place.look(ctx, &centres);
             let proven = place.place(ctx, &costs, k, previous_units.as_deref(), &mut unit_labels)?;
             exact &= proven;
             let points = units.points();
@@ -142,14 +161,16 @@ pub fn lloyd<F: Float>(
         if reseeded && m > 0 {
             previous_units = Some(unit_labels.clone());
         }
-        for c in 0..k {
-            if weights[c] > 0.0 {
-                let inverse = 1.0 / weights[c];
-                let row = centres.row_mut(c);
-                row.iter_mut().zip(sums.row(c)).for_each(|(centre, sum)| *centre = sum * inverse);
+        let saved = to_means(&mut centres, &sums, &weights);
+        if !steady {
+            // Around the new means the same labels cost less by what the centres moved.
+            let cost = if reseeded { f64::INFINITY } else { cost - saved };
+            wander.consider(place.broken(), cost, &labels, &unit_labels, &centres);
+            if wander.repeats(&labels, &unit_labels) {
+                termination = Termination::Converged;
+                break;
             }
-        }
-        if !reseeded && iteration > 0 {
+        } else if !reseeded && iteration > 0 {
             let fell = last - cost;
             if !changed || fell <= limits.tolerance * last.abs() {
                 termination = Termination::Converged;
@@ -161,16 +182,77 @@ pub fn lloyd<F: Float>(
             break;
         }
     }
+    if let Some(best) = wander.best {
+        trace.extend(best.cost.is_finite().then_some(best.cost));
+        (labels, unit_labels, centres) = (best.labels, best.unit_labels, best.centres);
+    }
     units.spread(&unit_labels, &mut labels);
     Ok(Outcome { labels, centres, trace, termination, exact })
 }
 
-/// Sums over the free rows after giving each its nearest centre.
-struct Pass {
-    sums: Matrix,
-    weights: Vec<f64>,
+/// Labellings that kept turning up: the best one, and a short memory to see that they repeat.
+#[derive(Default)]
+struct Wander {
+    best: Option<Best>,
+    seen: std::collections::VecDeque<u64>,
+}
+
+struct Best {
+    broken: usize,
     cost: f64,
-    changed: bool,
+    labels: Vec<u32>,
+    unit_labels: Vec<u32>,
+    centres: Matrix,
+}
+
+impl Wander {
+    const MEMORY: usize = 20;
+
+    fn consider(&mut self, broken: usize, cost: f64, labels: &[u32], unit_labels: &[u32], centres: &Matrix) {
+        if self.best.as_ref().is_none_or(|b| (broken, cost) < (b.broken, b.cost)) {
+            let (labels, unit_labels) = (labels.to_vec(), unit_labels.to_vec());
+            self.best = Some(Best { broken, cost, labels, unit_labels, centres: centres.clone() });
+        }
+    }
+
+    /// Have these labels been seen a short while ago?
+    fn repeats(&mut self, labels: &[u32], unit_labels: &[u32]) -> bool {
+        let mut hasher = rustc_hash::FxHasher::default();
+        (labels, unit_labels).hash(&mut hasher);
+        let hash = hasher.finish();
+        let again = self.seen.contains(&hash);
+        self.seen.push_back(hash);
+        if self.seen.len() > Self::MEMORY {
+            self.seen.pop_front();
+        }
+        again
+    }
+}
+
+/// Moves the centres of clusters that have weight to their means; the cost that this saves, Σ weight · ‖shift‖².
+pub(crate) fn to_means(centres: &mut Matrix, sums: &Matrix, weights: &[f64]) -> f64 {
+    let mut saved = 0.0;
+    for (c, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+        let inverse = 1.0 / weight;
+        for (centre, sum) in centres.row_mut(c).iter_mut().zip(sums.row(c)) {
+            let mean = sum * inverse;
+            saved += weight * (*centre - mean) * (*centre - mean);
+            *centre = mean;
+        }
+    }
+    saved
+}
+
+/// Sums over the free rows after giving each its nearest centre.
+pub(crate) struct Pass {
+    /// Σ w x of each cluster.
+    pub(crate) sums: Matrix,
+    /// Σ w of each cluster.
+    pub(crate) weights: Vec<f64>,
+    /// Σ w ‖x − centre‖².
+    pub(crate) cost: f64,
+    /// Did any label change?
+    pub(crate) changed: bool,
 }
 
 /// Rows per task: a function of the problem alone; few enough tasks that their partial sums stay small.
@@ -181,7 +263,8 @@ fn rows_per_task(n: usize, k: usize, dims: usize) -> usize {
 
 const BLOCK: usize = 256;
 
-fn free_pass<F: Float>(
+/// Every free row to its nearest centre: writes their labels, leaves those of bound rows alone.
+pub(crate) fn free_pass<F: Float>(
     ctx: &RunContext,
     units: &Units<'_, F>,
     centres: &Matrix,
@@ -227,7 +310,7 @@ fn free_pass<F: Float>(
 
 /// Gives every empty cluster the unit that is farthest from its centre, if any is off its centre and leaves company
 /// behind. An empty cluster cannot break a cannot-link.
-fn reseed<F: Float>(
+pub(crate) fn reseed<F: Float>(
     units: &Units<'_, F>,
     centres: &Matrix,
     costs: &[f64],

@@ -2,6 +2,7 @@
 
 pub mod assign;
 pub mod contingency;
+pub mod greedy;
 pub mod lloyd;
 pub mod matching;
 pub mod means;

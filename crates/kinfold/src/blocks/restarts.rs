@@ -26,6 +26,17 @@ pub fn best_of<T: Send + std::borrow::Borrow<Outcome>>(
     size: usize,
     start: impl Fn(&RunContext, u64) -> Result<T> + Sync,
 ) -> Result<T> {
+    best_by(ctx, restarts, size, start, |o| o.borrow().cost())
+}
+
+/// Like [`best_of`], the smallest by `key`.
+pub fn best_by<T: Send, K: PartialOrd>(
+    ctx: &RunContext,
+    restarts: usize,
+    size: usize,
+    start: impl Fn(&RunContext, u64) -> Result<T> + Sync,
+    key: impl Fn(&T) -> K,
+) -> Result<T> {
     let one = |inner: &RunContext, r: usize| (r == 0 || ctx.checkpoint().is_ok()).then(|| start(inner, r as u64));
     let outcomes: Vec<Option<Result<T>>> = if size > LARGE || ctx.pool.threads() == 1 {
         (0..restarts)
@@ -42,7 +53,7 @@ pub fn best_of<T: Send + std::borrow::Borrow<Outcome>>(
     let mut error = None;
     for outcome in outcomes.into_iter().flatten() {
         match outcome {
-            Ok(o) if best.as_ref().is_none_or(|b| o.borrow().cost() < b.borrow().cost()) => best = Some(o),
+            Ok(o) if best.as_ref().is_none_or(|b| key(&o) < key(b)) => best = Some(o),
             Ok(_) => {}
             Err(e) => error = error.or(Some(e)),
         }

@@ -124,6 +124,30 @@ pub fn kmeans_plus_plus<F: Float>(
     centres
 }
 
+crate::choice! {
+    /// Where the first centres come from.
+    pub enum Init {
+        /// D² sampling, best of a few draws each.
+        GreedyKmeansPlusPlus = "greedy-kmeans++",
+        /// D² sampling.
+        KmeansPlusPlus = "kmeans++",
+        /// Rows drawn uniformly.
+        Random = "random",
+    }
+}
+
+impl Init {
+    /// Draws `k` centres.
+    pub fn draw<F: Float>(self, pool: &Pool, units: &Units<'_, F>, k: usize, rng: &mut Rng) -> Matrix {
+        let none = Matrix::zeros(0, units.data.dims());
+        match self {
+            Init::GreedyKmeansPlusPlus => kmeans_plus_plus(pool, units, k, none, true, rng),
+            Init::KmeansPlusPlus => kmeans_plus_plus(pool, units, k, none, false, rng),
+            Init::Random => random_rows(units, k, rng),
+        }
+    }
+}
+
 /// k distinct rows, uniformly.
 pub fn random_rows<F: Float>(units: &Units<'_, F>, k: usize, rng: &mut Rng) -> Matrix {
     let mut centres = Matrix::zeros(0, units.data.dims());

@@ -92,6 +92,31 @@ impl<'a, F: Float> Units<'a, F> {
         }
     }
 
+    /// Cannot-links between units that a labelling of the rows breaks.
+    pub fn broken(&self, labels: &[u32]) -> usize {
+        let label = |unit: u32| labels[self.members(unit as usize)[0] as usize];
+        self.graph.edges().filter(|&(a, b)| label(a) == label(b)).count()
+    }
+    /// The nearest centre of every unit and weight · distance² to it.
+    pub fn nearest(&self, pool: &super::par::Pool, centres: &Matrix) -> (Vec<u32>, Vec<f64>) {
+        let points = self.points.lend();
+        let prepared = crate::kernels::Centres::<f64>::new(centres, points.is_sparse());
+        let (mut labels, chunk) = (vec![0u32; self.bound()], 4096);
+        let parts = pool.map_chunks_mut(&mut labels, chunk, |start, labels| {
+            let mut distances = vec![0.0; labels.len()];
+            prepared.nearest(&points, start, labels, &mut distances);
+            distances.iter_mut().zip(&self.weight[start..]).for_each(|(d, w)| *d *= w);
+            distances
+        });
+        (labels, parts.concat())
+    }
+    /// weight · ‖mean − centre‖² of one unit to every centre.
+    pub fn cost_row(&self, unit: usize, centres: &Matrix, out: &mut [f64]) {
+        let points = self.points.lend();
+        for (cost, centre) in out.iter_mut().zip(centres.iter()) {
+            *cost = self.weight[unit] * points.distance2(unit, centre);
+        }
+    }
     /// weight · ‖mean − centre‖² for every unit (rows) and centre (columns), row-major.
     pub fn costs(&self, pool: &super::par::Pool, centres: &Matrix) -> Vec<f64> {
         let k = centres.rows();

@@ -1,7 +1,10 @@
 //! The clustering methods: one file each, one line each in [`METHODS`]. Command line, help, method pages, forms and
 //! conformance tests are made from that table.
 
+mod cop_kmeans;
+mod greedy_mlcl;
 mod kmeans;
+mod lcc;
 mod mlcl;
 
 use crate::blocks::lloyd::Outcome;
@@ -217,7 +220,13 @@ const fn entry<M: Method + 'static>() -> Entry {
 }
 
 /// Every method.
-pub static METHODS: &[Entry] = &[entry::<kmeans::Kmeans>(), entry::<mlcl::Mlcl>()];
+pub static METHODS: &[Entry] = &[
+    entry::<kmeans::Kmeans>(),
+    entry::<cop_kmeans::CopKmeans>(),
+    entry::<greedy_mlcl::GreedyMlcl>(),
+    entry::<mlcl::Mlcl>(),
+    entry::<lcc::Lcc>(),
+];
 
 /// The entry of that name.
 pub fn find(name: &str) -> Result<&'static Entry> {

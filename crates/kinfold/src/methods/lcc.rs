@@ -1,0 +1,356 @@
+//! Lagrangian constrained clustering (Ganji, Bailey, Stuckey 2016, Figure 1). Minimises Σ w‖X − c‖² + Σ λ·viol over
+//! chunklets X: a cannot-linked pair that meets in a cluster stays violated while λ ≤ 1 (then λ grows by α and the pair
+//! pulls its second nearest centre, eq. 3.4) and afterwards the one that is cheaper to move goes to its second nearest
+//! centre. Best by (violations, cost). Departs from the paper: λ0 = 1 (not given there), a random order, D² seeding, violations
+//! counted by a full pass, a swap that saves cost is always made, it stops early when sweeps change nothing, and (`repair`) the best labelling
+//! is repaired by exact assignment and iterated to convergence, so no feasible constraint stays broken.
+//! Cost per sweep O(n·k·dims + cannot-links); distances beyond the nearest are computed for clashing pairs only.
+
+use super::{Clustering, Info, Listens, Method, Problem};
+use crate::blocks::lloyd::{self, Exact, Limits, Nearest, Outcome, lloyd};
+use crate::blocks::means;
+use crate::blocks::restarts;
+use crate::blocks::seeding;
+use crate::blocks::units::{FREE, Units};
+use crate::context::{RunContext, Termination};
+use crate::data::{Float, Matrix};
+use crate::error::{Error, Result};
+use crate::rng::Rng;
+
+crate::choice! {
+    /// Where the first centres come from.
+    pub enum Init {
+        /// D² sampling, best of a few draws each.
+        GreedyKmeansPlusPlus = "greedy-kmeans++",
+        /// D² sampling.
+        KmeansPlusPlus = "kmeans++",
+        /// Means of a random assignment, as in the paper.
+        RandomAssignment = "random-assignment",
+    }
+}
+
+crate::choice! {
+    /// In which order chunklets are placed.
+    pub enum SweepOrder {
+        /// By first row, as in the paper.
+        Index = "index",
+        /// A new random order in each sweep.
+        Random = "random",
+    }
+}
+
+crate::params! {
+    /// Parameters of `lcc`.
+    pub struct LccParams {
+        /// Independent starts, of which the one with the fewest violations, then the cheapest wins; 0 suits the number
+        /// to the data.
+        restarts: usize = 0, 0 => 10_000;
+        /// Sweeps per start at most.
+        sweeps: usize = 100, 1 => 1_000_000;
+        /// Sweeps without a better labelling before a start ends.
+        patience: usize = 25, 1 => 1_000_000;
+        /// First value of every multiplier.
+        lambda: f64 = 1.0, 1e-6 => 1.0;
+        /// Growth of the multiplier of a pair that stays violated.
+        alpha: f64 = 2.0, 1.000001 => 1e6;
+        /// Starting centres.
+        init: Init = Init::GreedyKmeansPlusPlus;
+        /// In which order chunklets are placed.
+        order: SweepOrder = SweepOrder::Random;
+        /// Mend what is still violated by exact assignment, then iterate to convergence.
+        repair: bool = true;
+        /// Iterations after the repair at most.
+        max_iter: usize = 300, 1 => 1_000_000;
+    }
+}
+
+/// Sweeps in a row that change nothing, each in its own order, before a start ends.
+const CALM: usize = 3;
+/// Multipliers grow no further.
+const MOST: f64 = 1e6;
+
+/// See the module.
+pub struct Lcc(LccParams);
+
+/// What one start led to.
+struct Start {
+    broken: usize,
+    outcome: Outcome,
+    note: Option<String>,
+}
+
+impl Method for Lcc {
+    type Params = LccParams;
+    const INFO: Info = Info {
+        name: "lcc",
+        summary: "Lagrangian multipliers push violated cannot-links apart; what is left is repaired exactly",
+        paper: "M. Ganji, J. Bailey, P. J. Stuckey, Lagrangian constrained clustering, SDM 2016",
+        minimises: "Σ_i w_i ‖x_i − c(l_i)‖², every constraint kept",
+        constraints: "hard: must-linked rows are one point; cannot-links by multipliers, then exact repair (repair = no: as many as it can)",
+        cost: "O(n·k·dims) per sweep plus O(cannot-links), once exact assignment",
+        listens: Listens::Hard,
+        sparse: true,
+        sizes: false,
+        represents: false,
+        monotone: false,
+    };
+
+    fn new(params: LccParams) -> Result<Self> {
+        Ok(Lcc(params))
+    }
+
+    fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
+        let data = problem.data;
+        let units = Units::new(data, problem.chunklets);
+        let restarts = restarts::how_many(self.0.restarts, data.n());
+        let start = |ctx: &RunContext, r: u64| self.start(ctx, &units, problem.k, r);
+        let best = restarts::best_by(ctx, restarts, data.n() * data.dims(), start, |s| (s.broken, s.outcome.cost()))?;
+        let clustering: Clustering = best.outcome.into();
+        let notes = clustering.notes.iter().cloned().chain(best.note).collect();
+        Ok(Clustering { notes, ..clustering })
+    }
+}
+
+impl Lcc {
+    fn start<F: Float>(&self, ctx: &RunContext, units: &Units<'_, F>, k: usize, r: u64) -> Result<Start> {
+        let params = &self.0;
+        let mut rng = ctx.rng("seeding", r);
+        let none = Matrix::zeros(0, units.data.dims());
+        let centres = match params.init {
+            Init::GreedyKmeansPlusPlus => seeding::kmeans_plus_plus(&ctx.pool, units, k, none, true, &mut rng),
+            Init::KmeansPlusPlus => seeding::kmeans_plus_plus(&ctx.pool, units, k, none, false, &mut rng),
+            Init::RandomAssignment => random_assignment(units, k, &mut rng),
+        };
+        let limits = Limits { max_iter: params.max_iter, tolerance: 0.0 };
+        if units.bound() == 0 {
+            let outcome = lloyd(ctx, units, centres, limits, &mut Nearest)?;
+            return Ok(Start { broken: 0, outcome, note: None });
+        }
+        let (broken, outcome) = self.sweeps(ctx, units, centres, ctx.rng("order", r));
+        if !params.repair
+            || matches!(outcome.termination, Termination::Cancelled | Termination::Deadline) && broken == 0
+        {
+            return Ok(Start { broken, outcome, note: None });
+        }
+        match lloyd(ctx, units, outcome.centres.clone(), limits, &mut Exact::new(units, k)) {
+            Ok(mut repaired) => {
+                repaired.trace.splice(0..0, outcome.trace);
+                Ok(Start { broken: 0, outcome: repaired, note: None })
+            }
+            Err(Error::DeadEnd(why)) => {
+                let note = format!("the repair of {broken} violated cannot-links failed: {why}");
+                Ok(Start { broken, outcome, note: Some(note) })
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The sweeps of Figure 1 from these centres: violated cannot-links and the labelling of the best.
+    fn sweeps<F: Float>(
+        &self,
+        ctx: &RunContext,
+        units: &Units<'_, F>,
+        mut centres: Matrix,
+        mut rng: Rng,
+    ) -> (usize, Outcome) {
+        let (params, k) = (&self.0, centres.rows());
+        let mut order: Vec<u32> = (0..units.bound() as u32).collect();
+        let points = units.points();
+        let mut pairs = Pairs::new(units, params.lambda);
+        let mut labels = vec![0u32; units.data.n()];
+        let mut previous: Vec<u32> = Vec::new();
+        let mut best: Option<(usize, f64, Vec<u32>)> = None;
+        let mut trace = Vec::new();
+        let mut termination = Termination::MaxIterations;
+        let (mut idle, mut calm) = (0, 0);
+        for sweep in 0..params.sweeps {
+            let pass = lloyd::free_pass(ctx, units, &centres, &mut labels, sweep > 0);
+            let (nearest, distance) = units.nearest(&ctx.pool, &centres);
+            if params.order == SweepOrder::Random {
+                rng.shuffle(&mut order);
+            }
+            let mut placed = Sweep { units, centres: &centres, labels: nearest, rows: Rows::new(k) };
+            let conflicts = placed.run(&order, &mut pairs, params.alpha);
+            let Sweep { labels: mut unit_labels, rows, .. } = placed;
+            let mut cost = pass.cost + units.total_scatter();
+            let (mut sums, mut weights) = (pass.sums, pass.weights);
+            for (u, &label) in unit_labels.iter().enumerate() {
+                cost += rows.get(u as u32).map_or(distance[u], |row| row[label as usize]);
+                weights[label as usize] += units.weight[u];
+                points.add_row(u, units.weight[u], sums.row_mut(label as usize));
+            }
+            trace.push(cost);
+            let broken =
+                units.graph.edges().filter(|&(a, b)| unit_labels[a as usize] == unit_labels[b as usize]).count();
+            idle += 1;
+            if best.as_ref().is_none_or(|b| (broken, cost) < (b.0, b.1)) {
+                units.spread(&unit_labels, &mut labels);
+                best = Some((broken, cost, labels.clone()));
+                idle = 0;
+            }
+            // The same labels again and no pull on the centres: further sweeps would be the same.
+            let still = !pass.changed && unit_labels == previous && conflicts.is_empty();
+            calm = if still { calm + 1 } else { 0 };
+            if calm >= CALM || idle >= params.patience {
+                termination = Termination::Converged;
+                break;
+            }
+            let mut empty_costs = Vec::new();
+            if weights.contains(&0.0) {
+                empty_costs = units.costs(&ctx.pool, &centres);
+            }
+            lloyd::reseed(units, &centres, &empty_costs, &mut labels, &mut unit_labels, &mut sums, &mut weights);
+            for &(unit, cluster, lambda) in &conflicts {
+                let pull = units.weight[unit as usize] * lambda;
+                weights[cluster as usize] += pull;
+                points.add_row(unit as usize, pull, sums.row_mut(cluster as usize));
+            }
+            lloyd::to_means(&mut centres, &sums, &weights);
+            previous = unit_labels;
+            if let Err(stop) = ctx.checkpoint() {
+                termination = stop.into();
+                break;
+            }
+        }
+        let (broken, _, labels) = best.unwrap_or((usize::MAX, f64::INFINITY, labels));
+        let (found, weights) = means::means(units.data, &labels, k);
+        for c in (0..k).filter(|&c| weights[c] > 0.0) {
+            centres.row_mut(c).copy_from_slice(found.row(c));
+        }
+        trace.push(means::sum_of_squares_around(units.data, &labels, &centres));
+        (broken, Outcome { labels, centres, trace, termination, exact: true })
+    }
+}
+
+/// The cannot-links with their multipliers.
+struct Pairs {
+    starts: Vec<u32>,
+    /// Other end and number of the pair.
+    arcs: Vec<(u32, u32)>,
+    lambda: Vec<f64>,
+}
+
+impl Pairs {
+    fn new<F: Float>(units: &Units<'_, F>, lambda: f64) -> Pairs {
+        let graph = &units.graph;
+        let mut starts = vec![0u32];
+        starts.extend((0..graph.len() as u32).scan(0, |sum, u| {
+            *sum += graph.degree(u) as u32;
+            Some(*sum)
+        }));
+        let mut fill = starts.clone();
+        let mut arcs = vec![(0, 0); starts[graph.len()] as usize];
+        for (number, (a, b)) in graph.edges().enumerate() {
+            for (from, to) in [(a, b), (b, a)] {
+                arcs[fill[from as usize] as usize] = (to, number as u32);
+                fill[from as usize] += 1;
+            }
+        }
+        Pairs { starts, arcs, lambda: vec![lambda; graph.edge_count()] }
+    }
+}
+
+/// Distances of the units that met a cannot-link, computed when first asked for.
+struct Rows {
+    k: usize,
+    at: rustc_hash::FxHashMap<u32, usize>,
+    values: Vec<f64>,
+}
+
+impl Rows {
+    fn new(k: usize) -> Rows {
+        Rows { k, at: rustc_hash::FxHashMap::default(), values: Vec::new() }
+    }
+    fn get(&self, unit: u32) -> Option<&[f64]> {
+        if self.at.is_empty() {
+            return None;
+        }
+        self.at.get(&unit).map(|&at| &self.values[at..at + self.k])
+    }
+    fn make<F: Float>(&mut self, units: &Units<'_, F>, centres: &Matrix, unit: u32) -> &[f64] {
+        let at = *self.at.entry(unit).or_insert_with(|| {
+            let at = self.values.len();
+            self.values.resize(at + self.k, 0.0);
+            units.cost_row(unit as usize, centres, &mut self.values[at..]);
+            at
+        });
+        &self.values[at..at + self.k]
+    }
+}
+
+/// One sweep over the bound units.
+struct Sweep<'a, 'b, F> {
+    units: &'a Units<'b, F>,
+    centres: &'a Matrix,
+    /// At first the nearest centre of every unit, then where it was put.
+    labels: Vec<u32>,
+    rows: Rows,
+}
+
+impl<F: Float> Sweep<'_, '_, F> {
+    /// Lines 10–35 of Figure 1. Returns the conflict entries: unit, cluster that it pulls, multiplier.
+    fn run(&mut self, order: &[u32], pairs: &mut Pairs, alpha: f64) -> Vec<(u32, u32, f64)> {
+        let mut conflicts = Vec::new();
+        let mut placed = vec![false; self.labels.len()];
+        for &i in order {
+            placed[i as usize] = true;
+            for at in pairs.starts[i as usize]..pairs.starts[i as usize + 1] {
+                let (other, number) = pairs.arcs[at as usize];
+                let h = self.labels[i as usize];
+                if !placed[other as usize] || self.labels[other as usize] != h {
+                    continue;
+                }
+                let (Some((second_i, swap_i)), Some((second_o, swap_o))) = (self.swap(i, h), self.swap(other, h))
+                else {
+                    continue; // k = 1: nowhere to go
+                };
+                let lambda = &mut pairs.lambda[number as usize];
+                if *lambda <= 1.0 && swap_i.min(swap_o) >= 0.0 {
+                    *lambda = (*lambda * alpha).min(MOST);
+                    let (unit, cluster) = if swap_i < swap_o { (i, second_i) } else { (other, second_o) };
+                    conflicts.push((unit, cluster, *lambda));
+                } else if swap_i <= swap_o {
+                    self.labels[i as usize] = second_i;
+                } else {
+                    self.labels[other as usize] = second_o;
+                }
+            }
+        }
+        conflicts
+    }
+
+    /// The nearest centre other than `h`, and what moving there from `h` costs.
+    fn swap(&mut self, unit: u32, h: u32) -> Option<(u32, f64)> {
+        let row = self.rows.make(self.units, self.centres, unit);
+        let mut best: Option<usize> = None;
+        for (c, cost) in row.iter().enumerate() {
+            if c != h as usize && best.is_none_or(|b| *cost < row[b]) {
+                best = Some(c);
+            }
+        }
+        best.map(|b| (b as u32, row[b] - row[h as usize]))
+    }
+}
+
+/// Means of a uniformly random assignment of the units; a cluster that got none starts at a random row.
+fn random_assignment<F: Float>(units: &Units<'_, F>, k: usize, rng: &mut Rng) -> Matrix {
+    let data = units.data;
+    let unit_labels: Vec<u32> = (0..units.bound()).map(|_| rng.below(k) as u32).collect();
+    let mut labels = vec![0u32; data.n()];
+    for (row, label) in labels.iter_mut().enumerate() {
+        *label = match units.unit_of(row) {
+            FREE => rng.below(k) as u32,
+            unit => unit_labels[unit as usize],
+        };
+    }
+    let (mut centres, weights) = means::means(data, &labels, k);
+    for c in (0..k).filter(|&c| weights[c] == 0.0) {
+        let row = rng.below(data.n());
+        data.add_row(row, 1.0, centres.row_mut(c));
+    }
+    centres
+}
+
+#[cfg(test)]
+#[path = "lcc_tests.rs"]
+mod tests;
