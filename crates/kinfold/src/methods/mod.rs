@@ -1,7 +1,11 @@
 //! The clustering methods: one file each, one line each in [`METHODS`]. Command line, help, method pages, forms and
 //! conformance tests are made from that table.
 
+mod bckm;
+mod ckm;
+mod kernel_kmeans;
 mod kmeans;
+mod rckm;
 
 use crate::constraints::{Chunklets, ConstraintSet};
 use crate::context::{RunContext, Termination};
@@ -200,7 +204,13 @@ const fn entry<M: Method + 'static>() -> Entry {
 }
 
 /// Every method.
-pub static METHODS: &[Entry] = &[entry::<kmeans::Kmeans>()];
+pub static METHODS: &[Entry] = &[
+    entry::<kmeans::Kmeans>(),
+    entry::<kernel_kmeans::KernelKmeans>(),
+    entry::<ckm::Ckm>(),
+    entry::<rckm::Rckm>(),
+    entry::<bckm::Bckm>(),
+];
 
 /// The entry of that name.
 pub fn find(name: &str) -> Result<&'static Entry> {
