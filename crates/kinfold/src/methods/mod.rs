@@ -1,11 +1,15 @@
 //! The clustering methods: one file each, one line each in [`METHODS`]. Command line, help, method pages, forms and
 //! conformance tests are made from that table.
 
+mod bckm;
+mod ckm;
 mod cop_kmeans;
 mod greedy_mlcl;
+mod kernel_kmeans;
 mod kmeans;
 mod lcc;
 mod mlcl;
+mod rckm;
 
 use crate::blocks::lloyd::Outcome;
 use crate::constraints::{Chunklets, ConstraintSet};
@@ -226,6 +230,10 @@ pub static METHODS: &[Entry] = &[
     entry::<greedy_mlcl::GreedyMlcl>(),
     entry::<mlcl::Mlcl>(),
     entry::<lcc::Lcc>(),
+    entry::<kernel_kmeans::KernelKmeans>(),
+    entry::<ckm::Ckm>(),
+    entry::<rckm::Rckm>(),
+    entry::<bckm::Bckm>(),
 ];
 
 /// The entry of that name.

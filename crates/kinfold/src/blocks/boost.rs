@@ -1,0 +1,238 @@
+//! Boosting of the constrained k-means (Okabe & Yamada 2018, Algorithm 3). Every round runs CKM from fresh centres with
+//! the constraints in descending priority ρ; ε = the priority it breaks; α = ½ ln((1−ε)/ε); ρ_s ×= exp(∓α) where s holds
+//! or not. ε = 0: α = α* and stop; ε ≥ ½: the round is dropped and boosting stops. Then kernel k-means on Σ α_t K_t, by
+//! tuples (see `tuples`), never as a matrix. Uniform priorities with a fresh order each round are the bagging control.
+//! Departures: ρ is kept as a logarithm and renormalised, so that nothing underflows in long runs; "ε = 0" is "nothing
+//! is broken". Cost: rounds × CKM + final restarts × O(U·T·k) a sweep; memory O(n·T) bytes ×2 for the tuples.
+
+use super::centred::centred;
+use super::ckm::{self, Base, Links, Order, ckm};
+use super::kernel::{Affinity, Space};
+use super::kernel_kmeans::{Feature, Limits, kernel_kmeans, nearest_seed, seeds};
+use super::par::Pool;
+use super::restarts;
+use super::tuples::Tuples;
+use crate::constraints::{Chunklets, ConstraintSet};
+use crate::context::{RunContext, Termination};
+use crate::data::{Dataset, Float};
+use crate::error::{Error, Result};
+
+/// What a prioritised method is asked to work on.
+#[derive(Debug, Clone, Copy)]
+pub struct Request {
+    /// The method's name, for messages.
+    pub method: &'static str,
+    /// Number of clusters.
+    pub k: usize,
+    /// The kernel.
+    pub affinity: Affinity,
+    /// Rows or chunklets.
+    pub base: Base,
+}
+
+/// Points and constraints between them.
+pub struct Material<'a, F> {
+    /// The points.
+    pub space: Space<'a, F>,
+    /// The constraints.
+    pub links: Links,
+    chunklets: Option<&'a Chunklets>,
+}
+
+impl<'a, F: Float> Material<'a, F> {
+    /// Checks first, then makes the points of the kernel.
+    pub fn new(
+        pool: &Pool,
+        request: &Request,
+        data: &Dataset<'a, F>,
+        given: &ConstraintSet,
+        chunklets: &'a Chunklets,
+    ) -> Result<Material<'a, F>> {
+        let chunklets = (request.base == Base::Chunklets).then_some(chunklets);
+        let links = match chunklets {
+            None => Links::of_rows(request.method, given)?,
+            Some(chunklets) => Links::of_chunklets(request.method, given, chunklets)?,
+        };
+        links.check_k(request.method, request.k)?;
+        if let Some(chunklets) = chunklets.filter(|c| c.len() < request.k) {
+            return Err(Error::TooFewChunklets { k: request.k, chunklets: chunklets.len() });
+        }
+        let space = Space::new(pool, request.method, data, &request.affinity, chunklets)?;
+        Ok(Material { space, links, chunklets })
+    }
+
+    /// The labels of the rows from those of the points.
+    pub fn spread(&self, labels: Vec<u32>) -> Vec<u32> {
+        match self.chunklets {
+            None => labels,
+            Some(chunklets) => chunklets.of_rows().iter().map(|&c| labels[c as usize]).collect(),
+        }
+    }
+}
+
+/// How to boost.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// Rounds at most.
+    pub rounds: usize,
+    /// Importance of a round that breaks nothing.
+    pub alpha_star: f64,
+    /// Order of constraints of equal priority.
+    pub order: Order,
+    /// Do broken constraints come first in the next round? Otherwise every round has an order of its own.
+    pub adaptive: bool,
+    /// Starts of the final kernel k-means.
+    pub final_restarts: usize,
+    /// Single moves at its end?
+    pub refine: bool,
+    /// The weak learner.
+    pub weak: ckm::Settings,
+}
+
+/// What boosting led to.
+#[derive(Debug, Clone)]
+pub struct Boosted {
+    /// Cluster of every row.
+    pub labels: Vec<u32>,
+    /// ε of every round, the dropped one included.
+    pub trace: Vec<f64>,
+    /// How it ended: converged when a round broke nothing or the priorities had no more to give.
+    pub termination: Termination,
+    /// What a user should know.
+    pub notes: Vec<String>,
+}
+
+/// Rounds of CKM, then kernel k-means on their weighted sum.
+pub fn boost<F: Float>(ctx: &RunContext, material: &Material<'_, F>, plan: &Plan) -> Result<Boosted> {
+    let (space, links) = (&material.space, &material.links);
+    let mut priorities: Vec<f64> = links.shares().iter().map(|s| s.ln()).collect();
+    let base = links.order(plan.order, &mut ctx.rng("order", 0));
+    let mut points = centred(space);
+    let mut rounds: Vec<(f64, Vec<u16>)> = Vec::new();
+    let (mut trace, mut notes) = (Vec::new(), Vec::new());
+    let mut fallback = None;
+    let mut termination = Termination::MaxIterations;
+    let mut holds = vec![true; links.len()];
+    for t in 0..plan.rounds.max(1) {
+        ctx.progress("rounds", t as u64, Some(plan.rounds as u64));
+        let order = match (t, plan.adaptive) {
+            (0, _) => base.clone(),
+            (_, true) => by_priority(&base, &priorities),
+            (_, false) => links.order(plan.order, &mut ctx.rng("order", t as u64)),
+        };
+        let mut rng = ctx.rng("round", t as u64);
+        let sweeps = ckm(ctx, points.as_mut(), links, &order, plan.weak, &mut rng);
+        holds.iter_mut().enumerate().for_each(|(s, h)| *h = links.holds(s, &sweeps.labels));
+        let error: f64 = holds.iter().zip(&priorities).filter(|(h, _)| !**h).map(|(_, p)| p.exp()).sum();
+        trace.push(error);
+        let clean = holds.iter().all(|h| *h);
+        if !clean && error >= 0.5 {
+            termination = Termination::Converged;
+            fallback = rounds.is_empty().then_some(sweeps.labels);
+            break;
+        }
+        // The floor only matters when all that is broken has a priority that underflows.
+        let alpha = if clean { plan.alpha_star } else { 0.5 * ((1.0 - error) / error.max(1e-100)).ln() };
+        rounds.push((alpha, sweeps.labels.iter().map(|&l| l as u16).collect()));
+        if clean {
+            termination = Termination::Converged;
+            break;
+        }
+        if let Termination::Cancelled | Termination::Deadline = sweeps.termination {
+            termination = sweeps.termination;
+            break;
+        }
+        if let Err(stop) = ctx.checkpoint() {
+            termination = stop.into();
+            break;
+        }
+        if plan.adaptive {
+            reweigh(&mut priorities, &holds, alpha);
+        }
+    }
+    if let Some(labels) = fallback {
+        notes.push(format!(
+            "the first round broke half of the constraints or more ({:.0} %), so nothing was boosted: this is its result",
+            100.0 * trace[0]
+        ));
+        return Ok(Boosted { labels: material.spread(labels), trace, termination, notes });
+    }
+    let weights: Vec<f64> = (0..space.len()).map(|i| space.weight(i)).collect();
+    let tuples = Tuples::new(&rounds, &weights);
+    let kept = rounds.len();
+    drop(rounds);
+    let limits = Limits { max_iter: 300, refine: plan.refine };
+    let k = plan.weak.k;
+    let outcome = restarts::best_of(ctx, plan.final_restarts.max(1), tuples.len() * kept, |ctx, r| {
+        let chosen = seeds(&ctx.pool, &tuples, k, plan.weak.init, &mut ctx.rng("final", r));
+        Ok(kernel_kmeans(ctx, &tuples, nearest_seed(&ctx.pool, &tuples, &chosen), k, limits))
+    })?;
+    if let Termination::Cancelled | Termination::Deadline = outcome.termination {
+        termination = outcome.termination;
+    }
+    let labels = tuples.spread(&outcome.labels);
+    notes.push(format!(
+        "{kept} rounds; the last broke {:.2} % of the priorities, the result breaks {:.2} % of the constraints; {} \
+         distinct tuples of labels; final kernel objective {:.6}",
+        100.0 * trace.last().copied().unwrap_or(0.0),
+        100.0 * links.broken_share(&labels),
+        tuples.len(),
+        outcome.cost(),
+    ));
+    Ok(Boosted { labels: material.spread(labels), trace, termination, notes })
+}
+
+/// Refuses more clusters than a tuple entry can name.
+pub fn check_labels(method: &'static str, k: usize) -> Result<()> {
+    if k <= 1 << 16 {
+        return Ok(());
+    }
+    Err(Error::Unsupported { method, why: format!("takes at most {} clusters, not {k}", 1 << 16) })
+}
+
+/// Constraints in descending priority, equal ones in the order of `base`.
+fn by_priority(base: &[u32], priorities: &[f64]) -> Vec<u32> {
+    let mut keyed: Vec<(f64, u32)> = base.iter().zip(0..).map(|(&s, rank)| (priorities[s as usize], rank)).collect();
+    keyed.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+    keyed.into_iter().map(|(_, rank)| base[rank as usize]).collect()
+}
+
+/// ln ρ_s ∓= α, then Σ ρ = 1 again.
+fn reweigh(priorities: &mut [f64], holds: &[bool], alpha: f64) {
+    priorities.iter_mut().zip(holds).for_each(|(p, h)| *p += if *h { -alpha } else { alpha });
+    let most = priorities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let total = most + priorities.iter().map(|p| (p - most).exp()).sum::<f64>().ln();
+    priorities.iter_mut().for_each(|p| *p -= total);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_round_what_it_broke_weighs_as_much_as_what_it_kept() {
+        // The AdaBoost identity: under the new priorities the last hypothesis has error one half.
+        let mut p: Vec<f64> = [0.1f64, 0.2, 0.3, 0.25, 0.15].iter().map(|s| s.ln()).collect();
+        let holds = [true, false, true, true, false];
+        let error: f64 = 0.35;
+        reweigh(&mut p, &holds, 0.5 * ((1.0 - error) / error).ln());
+        let broken: f64 = p.iter().zip(&holds).filter(|(_, h)| !**h).map(|(p, _)| p.exp()).sum();
+        assert!((broken - 0.5).abs() < 1e-12);
+        assert!((p.iter().map(|p| p.exp()).sum::<f64>() - 1.0).abs() < 1e-12);
+        assert_eq!(by_priority(&[4, 3, 2, 1, 0], &p), [1, 2, 4, 3, 0]);
+    }
+
+    #[test]
+    fn hundreds_of_rounds_do_not_wipe_out_a_priority() {
+        let mut p = vec![0.5f64.ln(); 2];
+        (0..500).for_each(|_| reweigh(&mut p, &[true, false], 5.0));
+        assert!(p[0].is_finite() && p[0] < -4000.0 && p[1].abs() < 1e-12);
+        (0..500).for_each(|_| reweigh(&mut p, &[false, true], 5.0));
+        assert!((p[0] - p[1]).abs() < 1e-6, "{p:?}");
+    }
+
+    #[test]
+    fn equal_priorities_keep_the_given_order() {
+        assert_eq!(by_priority(&[2, 0, 3, 1], &[0.0, 0.0, 1.0, 0.0]), [2, 0, 3, 1]);
+    }
+}

@@ -1,0 +1,402 @@
+//! Points with movable centres, for methods that place points one by one in an order of their own: nearest centre of
+//! every point in one fused parallel pass, nearest two for some points (eight at a time, one lane each), means with
+//! empty clusters left where they were. Rows (dense or sparse, O(n·k·dims) a pass) or a kernel matrix (O(n·k) a pass,
+//! O(moves·n) to move the centres); both give squared distances, with K_ii, so that two points can be compared.
+
+use super::kernel::{Gram, Space};
+use super::kernel_kmeans::{Clusters, Feature, Init, Move, next_seed, seeds};
+use super::par::Pool;
+use super::seeding;
+use super::units::Units;
+use crate::constraints::Chunklets;
+use crate::data::{Dataset, Float, Matrix, Rows};
+use crate::kernels::Centres;
+use crate::rng::Rng;
+
+/// The two nearest centres of a point. With one centre there is no second: it repeats the first at infinity.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Near {
+    /// Nearest centre.
+    pub first: u32,
+    /// Second nearest.
+    pub second: u32,
+    /// Squared distance to the nearest.
+    pub first_d2: f64,
+    /// Squared distance to the second.
+    pub second_d2: f64,
+}
+
+impl Near {
+    fn scan(distances: impl Iterator<Item = f64>) -> Near {
+        let mut near = Near { first_d2: f64::INFINITY, second_d2: f64::INFINITY, ..Near::default() };
+        for (c, d) in distances.enumerate() {
+            if d < near.first_d2 {
+                near = Near { first: c as u32, second: near.first, first_d2: d, second_d2: near.first_d2 };
+            } else if d < near.second_d2 {
+                (near.second, near.second_d2) = (c as u32, d);
+            }
+        }
+        near
+    }
+}
+
+/// Points and their current centres.
+pub trait Centred {
+    /// Number of points.
+    fn len(&self) -> usize;
+    /// No points at all?
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Weight of a point.
+    fn weight(&self, i: usize) -> f64;
+    /// Draws k points and puts the centres there.
+    fn seed(&mut self, pool: &Pool, k: usize, init: Init, rng: &mut Rng);
+    /// The nearest centre of every point and its squared distance.
+    fn nearest(&self, pool: &Pool, labels: &mut [u32], distances: &mut [f64]);
+    /// The two nearest centres of some points.
+    fn two_nearest(&self, pool: &Pool, points: &[u32], out: &mut [Near]);
+    /// Squared distance of a point to a centre.
+    fn distance2(&self, i: usize, centre: usize) -> f64;
+    /// Centres to the means of a labelling; those of empty clusters stay. The total weights of the clusters.
+    fn update(&mut self, pool: &Pool, labels: &[u32]) -> Vec<f64>;
+    /// Puts one centre on a point.
+    fn put(&mut self, centre: usize, i: usize);
+}
+
+/// The points of a space with centres to come.
+pub fn centred<'a, F: Float>(space: &'a Space<'_, F>) -> Box<dyn Centred + 'a> {
+    match (space, space.rows()) {
+        (Space::Gram(gram), _) => Box::new(GramCentres { gram, k: 0, columns: Vec::new(), clusters: None }),
+        (_, Some(data)) => Box::new(RowCentres { data, centres: Matrix::default(), transposed: Matrix::default() }),
+        (_, None) => unreachable!("a space is rows or a matrix"),
+    }
+}
+
+/// Rows and centres among them.
+struct RowCentres<'a, F> {
+    data: Dataset<'a, F>,
+    centres: Matrix,
+    /// dims × k, for sparse rows.
+    transposed: Matrix,
+}
+
+/// Starting centres among rows.
+pub fn seed_rows<F: Float>(pool: &Pool, data: &Dataset<'_, F>, k: usize, init: Init, rng: &mut Rng) -> Matrix {
+    match init {
+        Init::KmeansPlusPlus => {
+            let alone = Chunklets::singletons(data.n());
+            let units = Units::new(data, &alone);
+            seeding::kmeans_plus_plus(pool, &units, k, Matrix::zeros(0, data.dims()), false, rng)
+        }
+        Init::FarthestFirst => {
+            let mut centres = Matrix::zeros(0, data.dims());
+            let mut nearest = vec![f64::INFINITY; data.n()];
+            let mut chosen = vec![rng.below(data.n()) as u32];
+            loop {
+                let mut point = vec![0.0; data.dims()];
+                data.add_row(chosen[chosen.len() - 1] as usize, 1.0, &mut point);
+                centres.push(&point);
+                if centres.rows() == k {
+                    return centres;
+                }
+                pool.map_chunks_mut(&mut nearest, 8192, |start, slice| {
+                    slice.iter_mut().enumerate().for_each(|(i, d)| *d = d.min(data.distance2(start + i, &point)));
+                });
+                chosen.push(next_seed(&nearest, &[], &chosen, init, rng));
+            }
+        }
+    }
+}
+
+const LANES: usize = 8;
+const BLOCK: usize = 256;
+
+impl<F: Float> RowCentres<'_, F> {
+    fn moved(&mut self) {
+        if self.data.is_sparse() {
+            self.transposed = self.centres.transposed();
+        }
+    }
+
+    /// The nearest two of up to `LANES` dense rows: one lane per row, so that the compiler can use vectors.
+    fn lanes(&self, rows: &[&[F]], buffer: &mut [[f64; LANES]], out: &mut [Near]) {
+        for (lane, row) in rows.iter().enumerate() {
+            buffer.iter_mut().zip(*row).for_each(|(b, v)| b[lane] = v.to_f64());
+        }
+        let mut first = [f64::INFINITY; LANES];
+        let mut second = [f64::INFINITY; LANES];
+        let mut first_at = [0.0; LANES];
+        let mut second_at = [0.0; LANES];
+        for (c, centre) in self.centres.iter().enumerate() {
+            let mut sum = [0.0; LANES];
+            for (x, &v) in buffer.iter().zip(centre) {
+                for lane in 0..LANES {
+                    sum[lane] += (x[lane] - v) * (x[lane] - v);
+                }
+            }
+            let number = c as f64;
+            for lane in 0..LANES {
+                let (closest, closer) = (sum[lane] < first[lane], sum[lane] < second[lane]);
+                second[lane] = if closest {
+                    first[lane]
+                } else if closer {
+                    sum[lane]
+                } else {
+                    second[lane]
+                };
+                second_at[lane] = if closest {
+                    first_at[lane]
+                } else if closer {
+                    number
+                } else {
+                    second_at[lane]
+                };
+                first[lane] = if closest { sum[lane] } else { first[lane] };
+                first_at[lane] = if closest { number } else { first_at[lane] };
+            }
+        }
+        for (lane, near) in out.iter_mut().enumerate() {
+            *near = Near {
+                first: first_at[lane] as u32,
+                second: second_at[lane] as u32,
+                first_d2: first[lane],
+                second_d2: second[lane],
+            };
+        }
+    }
+}
+
+impl<F: Float> Centred for RowCentres<'_, F> {
+    fn len(&self) -> usize {
+        self.data.n()
+    }
+    fn weight(&self, i: usize) -> f64 {
+        self.data.weight(i)
+    }
+    fn seed(&mut self, pool: &Pool, k: usize, init: Init, rng: &mut Rng) {
+        self.centres = seed_rows(pool, &self.data, k, init, rng);
+        self.moved();
+    }
+    fn nearest(&self, pool: &Pool, labels: &mut [u32], distances: &mut [f64]) {
+        let prepared = Centres::<F>::new(&self.centres, self.data.is_sparse());
+        let parts = pool.map_chunks_mut(labels, 4096, |start, labels| {
+            let mut found = Vec::with_capacity(labels.len());
+            let mut near = [F::default(); BLOCK];
+            for (b, block) in labels.chunks_mut(BLOCK).enumerate() {
+                let near = &mut near[..block.len()];
+                prepared.nearest(&self.data, start + b * BLOCK, block, near);
+                found.extend(near.iter().map(|d| d.to_f64()));
+            }
+            found
+        });
+        let mut at = 0;
+        for part in parts {
+            distances[at..at + part.len()].copy_from_slice(&part);
+            at += part.len();
+        }
+    }
+    fn two_nearest(&self, pool: &Pool, points: &[u32], out: &mut [Near]) {
+        let norms: Vec<f64> = self.centres.iter().map(|c| c.iter().map(|v| v * v).sum()).collect();
+        pool.map_chunks_mut(out, 1024, |start, slice| match self.data.rows() {
+            Rows::Dense(d) => {
+                let mut buffer = vec![[0.0; LANES]; d.dims()];
+                for (b, out) in slice.chunks_mut(LANES).enumerate() {
+                    let first = start + b * LANES;
+                    let mut rows: [&[F]; LANES] = [&[]; LANES];
+                    for (row, &i) in rows.iter_mut().zip(&points[first..first + out.len()]) {
+                        *row = d.row(i as usize);
+                    }
+                    self.lanes(&rows[..out.len()], &mut buffer, out);
+                }
+            }
+            Rows::Sparse(s) => {
+                let mut scores = vec![0.0; norms.len()];
+                for (near, &i) in slice.iter_mut().zip(&points[start..]) {
+                    let (columns, values) = s.row(i as usize);
+                    scores.copy_from_slice(&norms);
+                    let mut own = 0.0;
+                    for (&j, v) in columns.iter().zip(values) {
+                        let v = v.to_f64();
+                        own += v * v;
+                        let centre = self.transposed.row(j as usize);
+                        scores.iter_mut().zip(centre).for_each(|(s, c)| *s -= 2.0 * v * c);
+                    }
+                    *near = Near::scan(scores.iter().map(|s| (s + own).max(0.0)));
+                }
+            }
+        });
+    }
+    fn distance2(&self, i: usize, centre: usize) -> f64 {
+        self.data.distance2(i, self.centres.row(centre))
+    }
+    fn update(&mut self, pool: &Pool, labels: &[u32]) -> Vec<f64> {
+        let (k, dims, data) = (self.centres.rows(), self.centres.cols(), &self.data);
+        // Few enough tasks that their partial sums stay small, whatever the number of threads.
+        let tasks = (64_000_000 / (8 * k * dims)).clamp(2, 64);
+        let parts = pool.map_chunks(data.n(), data.n().div_ceil(tasks).max(2048), |range| {
+            let (mut sums, mut weights) = (Matrix::zeros(k, dims), vec![0.0; k]);
+            for i in range {
+                let (c, w) = (labels[i] as usize, data.weight(i));
+                weights[c] += w;
+                data.add_row(i, w, sums.row_mut(c));
+            }
+            (sums, weights)
+        });
+        let (mut sums, mut weights) = (Matrix::zeros(k, dims), vec![0.0; k]);
+        for (s, w) in &parts {
+            sums.values_mut().iter_mut().zip(s.values()).for_each(|(a, b)| *a += b);
+            weights.iter_mut().zip(w).for_each(|(a, b)| *a += b);
+        }
+        for (c, &w) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+            self.centres.row_mut(c).iter_mut().zip(sums.row(c)).for_each(|(centre, sum)| *centre = sum / w);
+        }
+        self.moved();
+        weights
+    }
+    fn put(&mut self, centre: usize, i: usize) {
+        let row = self.centres.row_mut(centre);
+        row.fill(0.0);
+        self.data.add_row(i, 1.0, row);
+        self.moved();
+    }
+}
+
+/// A kernel matrix and centres in its feature space.
+struct GramCentres<'a> {
+    gram: &'a Gram,
+    k: usize,
+    /// Squared distance of every point to every centre, n × k.
+    columns: Vec<f64>,
+    clusters: Option<Clusters<'a, Gram>>,
+}
+
+impl Centred for GramCentres<'_> {
+    fn len(&self) -> usize {
+        self.gram.len()
+    }
+    fn weight(&self, i: usize) -> f64 {
+        self.gram.weights()[i]
+    }
+    fn seed(&mut self, pool: &Pool, k: usize, init: Init, rng: &mut Rng) {
+        self.k = k;
+        self.columns = vec![0.0; self.gram.len() * k];
+        self.clusters = None;
+        for (c, seed) in seeds(pool, self.gram, k, init, rng).into_iter().enumerate() {
+            self.put(c, seed as usize);
+        }
+    }
+    fn nearest(&self, pool: &Pool, labels: &mut [u32], distances: &mut [f64]) {
+        let mut near = vec![Near::default(); labels.len()];
+        let all: Vec<u32> = (0..labels.len() as u32).collect();
+        self.two_nearest(pool, &all, &mut near);
+        for ((label, distance), near) in labels.iter_mut().zip(distances).zip(&near) {
+            (*label, *distance) = (near.first, near.first_d2);
+        }
+    }
+    fn two_nearest(&self, pool: &Pool, points: &[u32], out: &mut [Near]) {
+        pool.map_chunks_mut(out, 2048, |start, slice| {
+            for (near, &i) in slice.iter_mut().zip(&points[start..]) {
+                let row = &self.columns[i as usize * self.k..(i as usize + 1) * self.k];
+                *near = Near::scan(row.iter().copied());
+            }
+        });
+    }
+    fn distance2(&self, i: usize, centre: usize) -> f64 {
+        self.columns[i * self.k + centre]
+    }
+    fn update(&mut self, pool: &Pool, labels: &[u32]) -> Vec<f64> {
+        match &mut self.clusters {
+            Some(clusters) => {
+                let moves: Vec<Move> = (clusters.labels.iter().zip(labels).enumerate())
+                    .filter(|(_, (from, to))| from != to)
+                    .map(|(i, (&from, &to))| Move { point: i as u32, from, to })
+                    .collect();
+                clusters.apply(pool, &moves);
+            }
+            None => self.clusters = Some(Clusters::new(pool, self.gram, labels.to_vec(), self.k)),
+        }
+        let Some(clusters) = &self.clusters else { return Vec::new() };
+        let k = self.k;
+        pool.map_chunks_mut(&mut self.columns, 512 * k, |start, slice| {
+            let (mut products, mut distances) = (vec![0.0; k], vec![0.0; k]);
+            for (i, row) in (start / k..).zip(slice.chunks_exact_mut(k)) {
+                clusters.distances(i, &mut products, &mut distances);
+                // An empty cluster has no mean: its centre stays.
+                row.iter_mut().zip(&distances).filter(|(_, d)| d.is_finite()).for_each(|(old, d)| *old = *d);
+            }
+        });
+        clusters.weight.clone()
+    }
+    fn put(&mut self, centre: usize, i: usize) {
+        for (j, row) in self.columns.chunks_exact_mut(self.k).enumerate() {
+            row[centre] = Feature::distance2(self.gram, i, j);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::kernel::{Affinity, Kernel};
+
+    /// Dense rows, the same rows sparse, and their linear kernel as a matrix.
+    fn check(dims: usize, k: usize) {
+        let mut rng = Rng::stream(dims as u64, "centred test", 0);
+        let n = 43;
+        let values: Vec<f64> = (0..n * dims).map(|_| if rng.unit() < 0.5 { rng.normal() } else { 0.0 }).collect();
+        let (mut starts, mut columns, mut entries) = (vec![0], vec![], vec![]);
+        for row in values.chunks(dims) {
+            for (j, &v) in row.iter().enumerate().filter(|(_, v)| **v != 0.0) {
+                columns.push(j as u32);
+                entries.push(v);
+            }
+            starts.push(entries.len());
+        }
+        let pool = Pool::new(1);
+        let dense = Dataset::dense(&values, dims).unwrap();
+        let linear = Affinity { kernel: Kernel::Linear, sigma: 0.0, neighbour: 7 };
+        let spaces = [
+            Space::Lent(dense),
+            Space::Lent(Dataset::sparse(&starts, &columns, &entries, dims).unwrap()),
+            Space::Gram(Gram::new(&pool, "test", &dense, &linear).unwrap()),
+        ];
+        let labels: Vec<u32> = (0..n).map(|_| rng.below(k.max(2) - 1) as u32).collect();
+        let points: Vec<u32> = (0..n as u32).filter(|i| i % 3 != 1).collect();
+        let mut all = Vec::new();
+        for space in &spaces {
+            let mut c = centred(space);
+            c.seed(&pool, k, Init::FarthestFirst, &mut Rng::stream(1, "seed", 0));
+            // The last cluster stays empty when k > 1: its centre must stay where it was put.
+            let weights = c.update(&pool, &labels);
+            assert_eq!(weights[k - 1] > 0.0, k == 1);
+            let (mut near, mut distances) = (vec![0; n], vec![0.0; n]);
+            c.nearest(&pool, &mut near, &mut distances);
+            let mut two = vec![Near::default(); points.len()];
+            c.two_nearest(&pool, &points, &mut two);
+            for (&i, two) in points.iter().zip(&two) {
+                let mut by: Vec<(f64, usize)> = (0..k).map(|h| (c.distance2(i as usize, h), h)).collect();
+                by.sort_by(|a, b| a.partial_cmp(b).unwrap());
+                assert!((two.first_d2 - by[0].0).abs() < 1e-9 && (distances[i as usize] - by[0].0).abs() < 1e-9);
+                assert!((c.distance2(i as usize, two.first as usize) - by[0].0).abs() < 1e-9);
+                assert!((c.distance2(i as usize, near[i as usize] as usize) - by[0].0).abs() < 1e-9);
+                if k > 1 {
+                    assert!((two.second_d2 - by[1].0).abs() < 1e-9 && two.second != two.first);
+                }
+            }
+            all.push((0..n * k).map(|x| c.distance2(x / k, x % k)).collect::<Vec<f64>>());
+            c.put(0, 5);
+            assert!(c.distance2(5, 0).abs() < 1e-9);
+        }
+        for other in &all[1..] {
+            assert!(all[0].iter().zip(other).all(|(a, b)| (a - b).abs() < 1e-9));
+        }
+    }
+
+    #[test]
+    fn rows_dense_or_sparse_and_their_kernel_matrix_see_the_same_distances() {
+        for (dims, k) in [(1, 1), (2, 2), (7, 3), (40, 5)] {
+            check(dims, k);
+        }
+    }
+}

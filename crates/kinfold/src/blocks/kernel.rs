@@ -1,0 +1,401 @@
+//! Kernels and the points that kernel methods work on (spec/spectral-kernel.md §1). Linear and cosine never become a
+//! matrix: they are k-means on the rows, or on the rows scaled to length one. RBF exp(−D²/2σ²) and the self-tuning RBF
+//! exp(−D²/σ_iσ_j) (Zelnik-Manor & Perona 2004; σ_i = distance to the 7th neighbour) are a dense n×n matrix with ones on
+//! the diagonal, O(n²·dims) to build and refused beyond `MOST_BYTES`. Self-tuning is not always positive semidefinite.
+//! Chunklets contract to one weighted point each: its mean, or the block means of the matrix.
+
+use super::par::Pool;
+use crate::constraints::Chunklets;
+use crate::data::{Dataset, Float, Rows, Table};
+use crate::error::{Error, Result};
+
+crate::choice! {
+    /// How alike two rows are.
+    pub enum Kernel {
+        /// x·y: plain Euclidean geometry.
+        Linear = "linear",
+        /// The cosine of the angle.
+        Cosine = "cosine",
+        /// exp(−D²/2σ²).
+        Rbf = "rbf",
+        /// exp(−D²/σ_iσ_j), σ_i = distance to a near neighbour.
+        RbfLocal = "rbf-local",
+    }
+}
+
+/// Most bytes that a kernel matrix may take: 16,384 rows.
+const MOST_BYTES: u64 = 1 << 31;
+
+/// A kernel and its width.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Affinity {
+    /// Which.
+    pub kernel: Kernel,
+    /// σ of `rbf`; 0 = the root mean squared distance of the rows to their mean.
+    pub sigma: f64,
+    /// Which neighbour gives σ_i of `rbf-local`, the row itself not counted.
+    pub neighbour: usize,
+}
+
+/// A symmetric n×n kernel matrix over weighted points.
+#[derive(Debug, Clone)]
+pub struct Gram {
+    n: usize,
+    values: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Gram {
+    /// Takes n×n values, row after row, and a weight per point. Panics when the lengths do not fit.
+    pub fn from_values(values: Vec<f64>, weights: Vec<f64>) -> Gram {
+        assert_eq!(values.len(), weights.len() * weights.len(), "a kernel matrix is square");
+        Gram { n: weights.len(), values, weights }
+    }
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.n
+    }
+    /// No points at all?
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+    /// K_i0 … K_in.
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.values[i * self.n..(i + 1) * self.n]
+    }
+    /// The weight of every point.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The kernel matrix of some rows; refused with a sentence when it would be too large.
+    pub fn new<F: Float>(
+        pool: &Pool,
+        method: &'static str,
+        data: &Dataset<'_, F>,
+        affinity: &Affinity,
+    ) -> Result<Gram> {
+        let n = data.n();
+        let bytes = 8 * (n as u64) * (n as u64);
+        if bytes > MOST_BYTES {
+            let why = format!(
+                "with this kernel needs a matrix of {n} × {n} numbers ({:.1} GB), more than the {:.1} GB it may use: \
+                 take at most {} rows, or kernel = linear",
+                bytes as f64 / 1e9,
+                MOST_BYTES as f64 / 1e9,
+                ((MOST_BYTES / 8) as f64).sqrt() as u64,
+            );
+            return Err(Error::Unsupported { method, why });
+        }
+        let mut values = vec![0.0; n * n];
+        let norms: Vec<f64> = (0..n).map(|i| norm2(data, i)).collect();
+        let squared = !matches!(affinity.kernel, Kernel::Linear | Kernel::Cosine);
+        pool.map_chunks_mut(&mut values, n, |start, row| fill_row(data, &norms, start / n, squared, row));
+        let scale_rows = |values: &mut [f64], f: &(dyn Fn(usize, usize, f64) -> f64 + Sync)| {
+            pool.map_chunks_mut(values, n, |start, row| {
+                row.iter_mut().enumerate().for_each(|(j, v)| *v = f(start / n, j, *v));
+            });
+        };
+        match affinity.kernel {
+            Kernel::Linear => {}
+            Kernel::Cosine => {
+                let length = |i: usize| if norms[i] > 0.0 { norms[i].sqrt() } else { 1.0 };
+                scale_rows(&mut values, &|i, j, dot| dot / (length(i) * length(j)));
+            }
+            Kernel::Rbf => {
+                let sigma = if affinity.sigma > 0.0 { affinity.sigma } else { spread(&values, n) };
+                scale_rows(&mut values, &|_, _, d2| (-d2 / (2.0 * sigma * sigma)).exp());
+            }
+            Kernel::RbfLocal => {
+                let sigma = local_scales(pool, &values, n, affinity.neighbour);
+                scale_rows(&mut values, &|i, j, d2| (-d2 / (sigma[i] * sigma[j])).exp());
+            }
+        }
+        Ok(Gram { n, values, weights: (0..n).map(|i| data.weight(i)).collect() })
+    }
+
+    /// One point per chunklet: K_AB = Σ_{i∈A, j∈B} w_i w_j K_ij / (w_A w_B).
+    pub fn contracted(&self, pool: &Pool, chunklets: &Chunklets) -> Gram {
+        let m = chunklets.len();
+        let weights: Vec<f64> = totals(&self.weights, chunklets);
+        let mut values = vec![0.0; m * m];
+        pool.map_chunks_mut(&mut values, m, |start, out| {
+            let a = start / m;
+            for &i in chunklets.members(a as u32) {
+                let w = self.weights[i as usize] / weights[a];
+                for (j, &value) in self.row(i as usize).iter().enumerate() {
+                    let b = chunklets.of(j) as usize;
+                    out[b] += w * self.weights[j] / weights[b] * value;
+                }
+            }
+        });
+        // Both halves were summed in different orders: take one of them, so that the matrix is symmetric to the bit.
+        for a in 0..m {
+            for b in 0..a {
+                values[a * m + b] = values[b * m + a];
+            }
+        }
+        Gram { n: m, values, weights }
+    }
+}
+
+fn norm2<F: Float>(data: &Dataset<'_, F>, i: usize) -> f64 {
+    let values = match data.rows() {
+        Rows::Dense(d) => d.row(i),
+        Rows::Sparse(s) => s.row(i).1,
+    };
+    values.iter().map(|v| v.to_f64() * v.to_f64()).sum()
+}
+
+/// Dot products, or squared distances, of row i with all rows. The same bits for (i, j) and (j, i).
+fn fill_row<F: Float>(data: &Dataset<'_, F>, norms: &[f64], i: usize, squared: bool, out: &mut [f64]) {
+    match data.rows() {
+        Rows::Dense(d) => {
+            let own = d.row(i);
+            for (j, value) in out.iter_mut().enumerate() {
+                let pairs = own.iter().zip(d.row(j));
+                *value = if squared {
+                    pairs.map(|(x, y)| (x.to_f64() - y.to_f64()).powi(2)).sum()
+                } else {
+                    pairs.map(|(x, y)| x.to_f64() * y.to_f64()).sum()
+                };
+            }
+        }
+        Rows::Sparse(s) => {
+            let mut own = vec![0.0; s.dims()];
+            data.add_row(i, 1.0, &mut own);
+            for (j, value) in out.iter_mut().enumerate() {
+                let (columns, entries) = s.row(j);
+                let dot: f64 = columns.iter().zip(entries).map(|(&c, v)| own[c as usize] * v.to_f64()).sum();
+                *value = match (squared, i == j) {
+                    (false, _) => dot,
+                    (true, true) => 0.0,
+                    (true, false) => (norms[i] + norms[j] - 2.0 * dot).max(0.0),
+                };
+            }
+        }
+    }
+}
+
+/// √(mean squared distance to the mean) from all squared distances; 1 when the rows coincide.
+fn spread(squared: &[f64], n: usize) -> f64 {
+    let total: f64 = squared.chunks(n).map(|row| row.iter().sum::<f64>()).sum();
+    let sigma = (total / (2.0 * (n * n) as f64)).sqrt();
+    if sigma > 0.0 { sigma } else { 1.0 }
+}
+
+/// Distance to the `neighbour`-th nearest other row; where that is 0, the smallest positive one, or 1.
+fn local_scales(pool: &Pool, squared: &[f64], n: usize, neighbour: usize) -> Vec<f64> {
+    if n < 2 {
+        return vec![1.0; n];
+    }
+    let at = neighbour.clamp(1, n - 1) - 1;
+    let mut sigma = pool.map(n, |i| {
+        let row = &squared[i * n..(i + 1) * n];
+        let mut others: Vec<f64> = row.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, d)| *d).collect();
+        others.select_nth_unstable_by(at, f64::total_cmp).1.sqrt()
+    });
+    let smallest = sigma.iter().copied().filter(|s| *s > 0.0).fold(f64::INFINITY, f64::min);
+    let instead = if smallest.is_finite() { smallest } else { 1.0 };
+    sigma.iter_mut().filter(|s| **s <= 0.0).for_each(|s| *s = instead);
+    sigma
+}
+
+/// Points to cluster: the rows as they are, rows made from them, or a kernel matrix.
+pub enum Space<'a, F> {
+    /// The rows themselves.
+    Lent(Dataset<'a, F>),
+    /// Rows of length one, or the means of chunklets.
+    Made {
+        /// The points.
+        table: Table<F>,
+        /// Their weights.
+        weights: Vec<f64>,
+    },
+    /// A kernel matrix.
+    Gram(Gram),
+}
+
+impl<'a, F: Float> Space<'a, F> {
+    /// The points of a kernel, one per row, or one per chunklet where chunklets are given.
+    pub fn new(
+        pool: &Pool,
+        method: &'static str,
+        data: &Dataset<'a, F>,
+        affinity: &Affinity,
+        chunklets: Option<&Chunklets>,
+    ) -> Result<Space<'a, F>> {
+        let weights = || (0..data.n()).map(|i| data.weight(i)).collect::<Vec<f64>>();
+        let by_row = match affinity.kernel {
+            Kernel::Linear => Space::Lent(*data),
+            Kernel::Cosine => Space::Made { table: unit_rows(data), weights: weights() },
+            Kernel::Rbf | Kernel::RbfLocal => Space::Gram(Gram::new(pool, method, data, affinity)?),
+        };
+        let Some(chunklets) = chunklets else { return Ok(by_row) };
+        let contract = |rows: &Dataset<'_, F>| Space::Made {
+            table: chunklet_means(rows, chunklets),
+            weights: totals(&weights(), chunklets),
+        };
+        Ok(match &by_row {
+            Space::Lent(data) => contract(data),
+            Space::Made { table, .. } => match data.weights() {
+                Some(w) => contract(&table.lend().with_weights(w)?),
+                None => contract(&table.lend()),
+            },
+            Space::Gram(gram) => Space::Gram(gram.contracted(pool, chunklets)),
+        })
+    }
+
+    /// The points as rows, where they are rows.
+    pub fn rows(&self) -> Option<Dataset<'_, F>> {
+        match self {
+            Space::Lent(data) => Some(*data),
+            Space::Made { table, weights } => table.lend().with_weights(weights).ok(),
+            Space::Gram(_) => None,
+        }
+    }
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        match self {
+            Space::Lent(data) => data.n(),
+            Space::Made { weights, .. } => weights.len(),
+            Space::Gram(gram) => gram.len(),
+        }
+    }
+    /// No points at all?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The weight of a point.
+    pub fn weight(&self, i: usize) -> f64 {
+        match self {
+            Space::Lent(data) => data.weight(i),
+            Space::Made { weights, .. } => weights[i],
+            Space::Gram(gram) => gram.weights[i],
+        }
+    }
+}
+
+fn totals(weights: &[f64], chunklets: &Chunklets) -> Vec<f64> {
+    (0..chunklets.len() as u32).map(|c| chunklets.members(c).iter().map(|&i| weights[i as usize]).sum()).collect()
+}
+
+/// Every row scaled to length one; rows of zeros stay.
+fn unit_rows<F: Float>(data: &Dataset<'_, F>) -> Table<F> {
+    let all: Vec<usize> = (0..data.n()).collect();
+    let mut table = Table::select(data, &all);
+    let scale = |values: &mut [F]| {
+        let length = values.iter().map(|v| v.to_f64() * v.to_f64()).sum::<f64>().sqrt();
+        if length > 0.0 {
+            values.iter_mut().for_each(|v| *v = F::from_f64(v.to_f64() / length));
+        }
+    };
+    match &mut table {
+        Table::Dense { values, dims } => values.chunks_mut(*dims).for_each(scale),
+        Table::Sparse { starts, values, .. } => starts.windows(2).for_each(|w| scale(&mut values[w[0]..w[1]])),
+    }
+    table
+}
+
+/// The weighted mean of every chunklet; sparse rows stay sparse.
+fn chunklet_means<F: Float>(data: &Dataset<'_, F>, chunklets: &Chunklets) -> Table<F> {
+    let dims = data.dims();
+    let mut mean = vec![0.0; dims];
+    let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let mut touched: Vec<u32> = Vec::new();
+    for c in 0..chunklets.len() as u32 {
+        let members = chunklets.members(c);
+        let total: f64 = members.iter().map(|&i| data.weight(i as usize)).sum();
+        members.iter().for_each(|&i| data.add_row(i as usize, data.weight(i as usize) / total, &mut mean));
+        match data.rows() {
+            Rows::Dense(_) => values.extend(mean.iter_mut().map(|v| F::from_f64(std::mem::take(v)))),
+            Rows::Sparse(s) => {
+                touched.clear();
+                members.iter().for_each(|&i| touched.extend_from_slice(s.row(i as usize).0));
+                touched.sort_unstable();
+                touched.dedup();
+                values.extend(touched.iter().map(|&j| F::from_f64(std::mem::take(&mut mean[j as usize]))));
+                columns.extend_from_slice(&touched);
+                starts.push(values.len());
+            }
+        }
+    }
+    if data.is_sparse() { Table::Sparse { starts, columns, values, dims } } else { Table::Dense { values, dims } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::{ConstraintSet, Kind};
+
+    fn affinity(kernel: Kernel, neighbour: usize) -> Affinity {
+        Affinity { kernel, sigma: 0.0, neighbour }
+    }
+
+    fn gram(rows: &[f64], dims: usize, affinity: &Affinity) -> Gram {
+        Gram::new(&Pool::new(1), "test", &Dataset::dense(rows, dims).unwrap(), affinity).unwrap()
+    }
+
+    #[test]
+    fn self_tuning_matches_the_worked_example_and_ignores_scale() {
+        // spec/spectral-kernel.md §1: points 0, 1, 3 with the first neighbour.
+        let local = affinity(Kernel::RbfLocal, 1);
+        let k = gram(&[0.0, 1.0, 3.0], 1, &local);
+        for (at, exponent) in [(1, -1.0f64), (2, -4.5), (5, -2.0), (0, 0.0)] {
+            assert!((k.values[at] - exponent.exp()).abs() < 1e-15);
+        }
+        let scaled = gram(&[0.0, 40.0, 120.0], 1, &local);
+        assert!(k.values.iter().zip(&scaled.values).all(|(a, b)| (a - b).abs() < 1e-15));
+    }
+
+    #[test]
+    fn coincident_rows_get_affinity_one_and_few_rows_use_the_farthest_neighbour() {
+        let k = gram(&[2.0, 2.0, 2.0, 5.0], 1, &affinity(Kernel::RbfLocal, 2));
+        // σ of the first three is 0, so they take the smallest positive one: 3, that of the last row.
+        assert_eq!(k.row(0)[..3], [1.0; 3]);
+        assert!((k.row(0)[3] - (-1.0f64).exp()).abs() < 1e-15);
+        assert_eq!(gram(&[1.0, 1.0], 1, &affinity(Kernel::RbfLocal, 7)).values, [1.0; 4]);
+        assert_eq!(gram(&[1.0], 1, &affinity(Kernel::RbfLocal, 7)).values, [1.0]);
+    }
+
+    #[test]
+    fn sparse_rows_have_the_kernels_of_dense_ones() {
+        let values = [1.0, 0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 4.0, 1.0, 1.0, 0.0];
+        let dense = Dataset::dense(&values, 3).unwrap();
+        let sparse =
+            Dataset::sparse(&[0, 2, 3, 4, 6], &[0, 2, 1, 2, 0, 1], &[1.0, 2.0, 3.0, 4.0, 1.0, 1.0], 3).unwrap();
+        for kernel in [Kernel::Linear, Kernel::Cosine, Kernel::Rbf, Kernel::RbfLocal] {
+            let make = |data| Gram::new(&Pool::new(1), "test", data, &affinity(kernel, 2)).unwrap();
+            let (a, b) = (make(&dense), make(&sparse));
+            assert!(a.values.iter().zip(&b.values).all(|(x, y)| (x - y).abs() < 1e-12), "{kernel:?}");
+            assert!((0..4).all(|i| (0..4).all(|j| b.row(i)[j] == b.row(j)[i])), "{kernel:?}");
+        }
+    }
+
+    #[test]
+    fn contracting_the_linear_kernel_is_the_kernel_of_the_means() {
+        let rows = [0.0, 1.0, 2.0, 0.5, -1.0, 3.0, 4.0, 4.0];
+        let mut given = ConstraintSet::new(4);
+        given.add_pair(Kind::MustLink, 0, 2).unwrap();
+        let chunklets = given.close().unwrap();
+        let weights = [1.0, 1.0, 3.0, 1.0];
+        let data = Dataset::dense(&rows, 2).unwrap().with_weights(&weights).unwrap();
+        let pool = Pool::new(1);
+        let whole = Gram::new(&pool, "test", &data, &affinity(Kernel::Linear, 7)).unwrap();
+        let contracted = whole.contracted(&pool, &chunklets);
+        let space = Space::new(&pool, "test", &data, &affinity(Kernel::Linear, 7), Some(&chunklets)).unwrap();
+        let means = Gram::new(&pool, "test", &space.rows().unwrap(), &affinity(Kernel::Linear, 7)).unwrap();
+        assert_eq!(contracted.weights, [4.0, 1.0, 1.0]);
+        assert_eq!(means.weights, contracted.weights);
+        assert!(contracted.values.iter().zip(&means.values).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
+
+    #[test]
+    fn a_matrix_that_would_not_fit_is_refused_with_a_sentence() {
+        let rows = vec![0.0f32; 20_000];
+        let data = Dataset::dense(&rows, 1).unwrap();
+        let error = Gram::new(&Pool::new(1), "test", &data, &affinity(Kernel::RbfLocal, 7)).unwrap_err();
+        assert!(error.to_string().contains("20000 × 20000 numbers (3.2 GB)"), "{error}");
+        assert!(error.to_string().contains("at most 16384 rows"), "{error}");
+    }
+}

@@ -1,0 +1,93 @@
+//! CKM (Okabe & Yamada 2018, Algorithm 2): k-means that satisfies constraints one by one in a random order and never
+//! fails; the weak learner of `bckm` on its own. Minimises Σ w‖x − c(l)‖², placing constrained rows by their constraints
+//! (see `blocks::ckm`). Cost per sweep O(n·k·dims + constraints). Departures: cannot-links and ties as in the paper, with
+//! true distances (K_ii included) under a kernel; several starts, if asked, are judged by broken constraints, then cost.
+
+use super::{Clustering, Info, Listens, Method, Problem};
+use crate::blocks::boost::{Material, Request};
+use crate::blocks::centred::centred;
+use crate::blocks::ckm::{Base, Order, Settings, Sweeps, ckm};
+use crate::blocks::kernel::{Affinity, Kernel};
+use crate::blocks::kernel_kmeans::Init;
+use crate::context::RunContext;
+use crate::data::Float;
+use crate::error::Result;
+
+crate::params! {
+    /// Parameters of `ckm`.
+    pub struct CkmParams {
+        /// Starting centres.
+        init: Init = Init::KmeansPlusPlus;
+        /// Order in which constraints are met.
+        order: Order = Order::Random;
+        /// What is placed: rows as in the paper, or chunklets, which cannot break a must-link.
+        base: Base = Base::Rows;
+        /// How alike two rows are.
+        kernel: Kernel = Kernel::Linear;
+        /// Width of the rbf kernel; 0 = the root mean squared distance of the rows to their mean.
+        sigma: f64 = 0.0, 0 => f64::INFINITY;
+        /// Which neighbour's distance is the width of the rbf-local kernel.
+        neighbour: usize = 7, 1 => 1_000_000;
+        /// Independent starts and orders; the one that breaks least wins, then the cheapest.
+        restarts: usize = 1, 1 => 10_000;
+        /// Sweeps per start at most.
+        max_iter: usize = 100, 1 => 1_000_000;
+    }
+}
+
+/// See the module.
+pub struct Ckm(CkmParams);
+
+impl Method for Ckm {
+    type Params = CkmParams;
+    const INFO: Info = Info {
+        name: "ckm",
+        summary: "constrained k-means that meets constraints one by one in a random order and never fails",
+        paper: "M. Okabe, S. Yamada, Clustering using boosted constrained k-means algorithm, Frontiers in Robotics and AI \
+                2018, Algorithm 2",
+        minimises: "Σ_i w_i ‖x_i − c(l_i)‖², constrained rows placed by their constraints",
+        constraints: "pair by pair in an order; a pair whose rows are both placed already is left, so later ones may break",
+        cost: "O(n·k·dims + constraints) per sweep; rbf kernels: an n×n matrix",
+        listens: Listens::Soft,
+        sparse: true,
+        sizes: false,
+        represents: false,
+        monotone: false,
+    };
+
+    fn new(params: CkmParams) -> Result<Self> {
+        Ok(Ckm(params))
+    }
+
+    fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
+        let p = &self.0;
+        let affinity = Affinity { kernel: p.kernel, sigma: p.sigma, neighbour: p.neighbour };
+        let request = Request { method: Self::INFO.name, k: problem.k, affinity, base: p.base };
+        let material = Material::new(&ctx.pool, &request, problem.data, problem.given, problem.chunklets)?;
+        let settings = Settings { k: problem.k, init: p.init, max_iter: p.max_iter };
+        let mut points = centred(&material.space);
+        let start = |r: u64, points: &mut dyn crate::blocks::centred::Centred| {
+            let order = material.links.order(p.order, &mut ctx.rng("order", r));
+            ckm(ctx, points, &material.links, &order, settings, &mut ctx.rng("round", r))
+        };
+        let rank = |s: &Sweeps| (material.links.broken_share(&s.labels), s.trace.last().copied().unwrap_or(0.0));
+        let mut best = start(0, points.as_mut());
+        for r in 1..p.restarts as u64 {
+            if ctx.checkpoint().is_err() {
+                break;
+            }
+            let next = start(r, points.as_mut());
+            if rank(&next) < rank(&best) {
+                best = next;
+            }
+        }
+        Ok(Clustering {
+            iterations: best.trace.len(),
+            labels: material.spread(best.labels),
+            centres: None,
+            trace: best.trace,
+            termination: best.termination,
+            notes: Vec::new(),
+        })
+    }
+}

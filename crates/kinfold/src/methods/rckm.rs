@@ -1,0 +1,91 @@
+//! RCKM (Okabe & Yamada 2018, section 5.1): the control experiment to `bckm`. Rounds of the constrained k-means `ckm`,
+//! each with a fresh random order of the constraints and uniform priorities, combined as in `bckm` by kernel k-means on
+//! Σ_t α_t K_t (see `blocks::boost`). The trace is the error ε of every round. Cost as `bckm`.
+
+use super::{Clustering, Info, Listens, Method, Problem};
+use crate::blocks::boost::{Material, Plan, Request, boost, check_labels};
+use crate::blocks::ckm::{Base, Order, Settings};
+use crate::blocks::kernel::{Affinity, Kernel};
+use crate::blocks::kernel_kmeans::Init;
+use crate::context::RunContext;
+use crate::data::Float;
+use crate::error::Result;
+
+crate::params! {
+    /// Parameters of `rckm`.
+    pub struct RckmParams {
+        /// Rounds at most.
+        rounds: usize = 100, 1 => 10_000;
+        /// Importance of a round that breaks nothing; such a round is the last.
+        alpha_star: f64 = 100.0, 0 => 1e9;
+        /// Starting centres, of every round and of the final k-means.
+        init: Init = Init::KmeansPlusPlus;
+        /// Order of the constraints, drawn afresh for every round.
+        order: Order = Order::Random;
+        /// What is placed: rows as in the paper, or chunklets, which cannot break a must-link.
+        base: Base = Base::Rows;
+        /// How alike two rows are.
+        kernel: Kernel = Kernel::Linear;
+        /// Width of the rbf kernel; 0 = the root mean squared distance of the rows to their mean.
+        sigma: f64 = 0.0, 0 => f64::INFINITY;
+        /// Which neighbour's distance is the width of the rbf-local kernel.
+        neighbour: usize = 7, 1 => 1_000_000;
+        /// Sweeps per round at most.
+        max_iter: usize = 100, 1 => 1_000_000;
+        /// Starts of the final kernel k-means, of which the cheapest wins.
+        final_restarts: usize = 10, 1 => 10_000;
+        /// End the final kernel k-means with moves of single rows.
+        refine: bool = false;
+    }
+}
+
+/// See the module.
+pub struct Rckm(RckmParams);
+
+impl Method for Rckm {
+    type Params = RckmParams;
+    const INFO: Info = Info {
+        name: "rckm",
+        summary: "bagged constrained k-means: rounds in random orders combined by kernel k-means",
+        paper: "M. Okabe, S. Yamada, Clustering using boosted constrained k-means algorithm, Frontiers in Robotics and AI \
+                2018, section 5.1",
+        minimises: "Σ_i w_i ‖φ_i − μ(l_i)‖² under K = Σ_t α_t K_t; the trace is the error ε of every round",
+        constraints: "pair by pair in a random order each round; single ones may stay broken",
+        cost: "rounds × O(n·k·dims + constraints) per sweep, then O(U·rounds·k) for U distinct tuples; memory O(n·rounds) bytes",
+        listens: Listens::Soft,
+        sparse: true,
+        sizes: false,
+        represents: false,
+        monotone: false,
+    };
+
+    fn new(params: RckmParams) -> Result<Self> {
+        Ok(Rckm(params))
+    }
+
+    fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
+        let p = &self.0;
+        check_labels(Self::INFO.name, problem.k)?;
+        let affinity = Affinity { kernel: p.kernel, sigma: p.sigma, neighbour: p.neighbour };
+        let request = Request { method: Self::INFO.name, k: problem.k, affinity, base: p.base };
+        let material = Material::new(&ctx.pool, &request, problem.data, problem.given, problem.chunklets)?;
+        let plan = Plan {
+            rounds: p.rounds,
+            alpha_star: p.alpha_star,
+            order: p.order,
+            adaptive: false,
+            final_restarts: p.final_restarts,
+            refine: p.refine,
+            weak: Settings { k: problem.k, init: p.init, max_iter: p.max_iter },
+        };
+        let boosted = boost(ctx, &material, &plan)?;
+        Ok(Clustering {
+            iterations: boosted.trace.len(),
+            labels: boosted.labels,
+            centres: None,
+            trace: boosted.trace,
+            termination: boosted.termination,
+            notes: boosted.notes,
+        })
+    }
+}
