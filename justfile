@@ -1,0 +1,19 @@
+# `just` lists these.
+default:
+    @just --list
+
+# What happens with and without constraints
+demo:
+    cargo run --release -p kinfold-cli -- demo
+
+# Format, lints, tests, doc tests, generated pages
+test:
+    scripts/test
+
+# Write docs/methods from the table of methods
+docs:
+    scripts/docs
+
+# Install the command
+install:
+    cargo install --path crates/kinfold-cli
