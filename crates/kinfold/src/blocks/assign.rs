@@ -23,10 +23,12 @@ use net::{Net, two_smallest};
 /// Table entries that bucket elimination may fill for one piece.
 const ELIMINATION_LIMIT: f64 = 2e6;
 /// Branch-and-bound nodes for one piece at most, for all pieces of a call together, and for one piece at least.
-const NODES: Range<u64> = 2_000..200_000;
-const NODES_PER_CALL: u64 = 4_000_000;
+const NODES: Range<u64> = 500..20_000;
+const NODES_PER_CALL: u64 = 400_000;
 /// Cells (units × clusters) that the nodes of one piece may look at.
-const NODE_WORK: u64 = 20_000_000;
+const NODE_WORK: u64 = 1_000_000;
+/// Nodes to prove that a component cannot be labelled at all.
+const PROOF_NODES: u64 = 1_000_000;
 /// Units up to which the full share of nodes is spent; beyond, a proof is rarely near.
 const SMALL: usize = 30;
 /// Rounds without progress before the improvement of a large piece stops.
@@ -388,7 +390,7 @@ impl Task<'_> {
                 }
                 Verdict::Impossible => return Err(true),
                 Verdict::Unknown if n <= search::MOST_UNITS => {
-                    let outcome = search::branch_and_bound(net, k, costs, f64::INFINITY, 5 * NODES.end);
+                    let outcome = search::branch_and_bound(net, k, costs, f64::INFINITY, PROOF_NODES);
                     if outcome.better.is_none() && outcome.complete {
                         return Err(true);
                     }
