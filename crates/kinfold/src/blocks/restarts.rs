@@ -3,10 +3,13 @@
 
 use super::lloyd::Outcome;
 use crate::context::RunContext;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Rows × dims above which one restart keeps all threads busy by itself.
 const LARGE: usize = 2_000_000;
+
+/// Restarts under way at a time.
+const BATCH: usize = 8;
 
 /// 0 asks for a number that suits the size of the data.
 pub fn how_many(asked: usize, n: usize) -> usize {
@@ -38,24 +41,27 @@ pub fn best_by<T: Send, K: PartialOrd>(
     key: impl Fn(&T) -> K,
 ) -> Result<T> {
     let one = |inner: &RunContext, r: usize| (r == 0 || ctx.checkpoint().is_ok()).then(|| start(inner, r as u64));
-    let outcomes: Vec<Option<Result<T>>> = if size > LARGE || ctx.pool.threads() == 1 {
-        (0..restarts)
-            .map(|r| {
-                ctx.progress("restarts", r as u64, Some(restarts as u64));
-                one(ctx, r)
-            })
-            .collect()
-    } else {
-        let inner = ctx.clone().with_threads(1);
-        ctx.pool.map(restarts, |r| one(&inner, r))
-    };
-    let mut best: Option<T> = None;
-    let mut error = None;
-    for outcome in outcomes.into_iter().flatten() {
-        match outcome {
-            Ok(o) if best.as_ref().is_none_or(|b| key(&o) < key(b)) => best = Some(o),
-            Ok(_) => {}
-            Err(e) => error = error.or(Some(e)),
+    // In small batches, so that only a few outcomes are alive at a time.
+    let alone = size > LARGE || ctx.pool.threads() == 1;
+    let inner = if alone { ctx.clone() } else { ctx.clone().with_threads(1) };
+    let (mut best, mut error): (Option<T>, Option<Error>) = (None, None);
+    for first in (0..restarts).step_by(BATCH) {
+        ctx.progress("restarts", first as u64, Some(restarts as u64));
+        let count = BATCH.min(restarts - first);
+        let outcomes: Vec<Option<Result<T>>> = if alone {
+            (0..count).map(|i| one(&inner, first + i)).collect()
+        } else {
+            ctx.pool.map(count, |i| one(&inner, first + i))
+        };
+        for outcome in outcomes.into_iter().flatten() {
+            match outcome {
+                Ok(o) if best.as_ref().is_none_or(|b| key(&o) < key(b)) => best = Some(o),
+                Ok(_) => {}
+                Err(e) => error = error.or(Some(e)),
+            }
+        }
+        if ctx.checkpoint().is_err() {
+            break;
         }
     }
     match (best, error) {

@@ -123,6 +123,10 @@ impl Job {
         let problem = Problem { data: &lent, given, chunklets: &chunklets, k: self.k, sizes: self.sizes };
         let mut clustering = F::run(method.as_ref(), ctx, &problem)?;
 
+        // Restarts that were never begun do not show in the winner's own termination.
+        if let Err(stop) = ctx.checkpoint() {
+            clustering.termination = stop.into();
+        }
         let objective = F::objective(method.as_ref(), &problem, &clustering);
         let old_ids = number_by_first_row(&mut clustering.labels, self.k);
         let mut sizes = vec![0; self.k];

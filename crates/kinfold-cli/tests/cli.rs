@@ -1,0 +1,294 @@
+//! The command as a person or a program meets it: results, messages, exit codes.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().unwrap())
+    }
+    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).display().to_string()
+    }
+}
+
+fn example(name: &str) -> String {
+    let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    root.join(name).display().to_string()
+}
+
+fn kinfold(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kinfold")).args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(args: &[&str]) -> Value {
+    let output = kinfold(args);
+    serde_json::from_str(&out(&output)).unwrap_or_else(|e| panic!("{e}: {} {}", out(&output), err(&output)))
+}
+
+/// Runs, expects this exit code and all of these words on standard error.
+fn refused(args: &[&str], code: i32, words: &[&str]) {
+    let output = kinfold(args);
+    let text = err(&output);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {text}");
+    for word in words {
+        assert!(text.contains(word), "{args:?}: '{word}' is not in: {text}");
+    }
+    assert!(!text.contains("panicked"), "{text}");
+}
+
+#[test]
+fn cluster_json_holds_what_the_guide_promises() {
+    let iris = example("iris.csv");
+    let value = json(&["cluster", &iris, "-k", "3", "--truth", "species", "--method", "kmeans", "--json", "-q"]);
+    let promised = "schema_version method representation k n seed labels sizes objective trace iterations termination \
+                    violations scores elapsed_seconds";
+    for field in promised.split_whitespace() {
+        assert!(!value[field].is_null(), "{field}");
+    }
+    // The best known sum of squares of the corrected iris data.
+    assert!((value["objective"].as_f64().unwrap() - 78.851441).abs() < 1e-5);
+    assert_eq!(value["labels"].as_array().unwrap().len(), 150);
+    assert_eq!(value["labels"][0], 0);
+    for score in ["nmi", "nmi_geometric", "ari", "rand", "consistency"] {
+        assert!(value["scores"][score].as_f64().unwrap() > 0.5, "{score}");
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_byte() {
+    let (place, iris) = (Place::new(), example("iris.csv"));
+    let answers = place.path("a.csv");
+    kinfold(&["simulate", &iris, "--truth", "species", "--protocol", "balanced", "-o", &answers]);
+    for method in ["kmeans", "mlcl", "auto"] {
+        let run = |threads: &str| {
+            let columns = "sepal_length,sepal_width,petal_length,petal_width";
+            let args = ["cluster", &iris, "-k", "3", "-c", &answers, "--features", columns];
+            let mut value = json(&[args.as_slice(), &["--method", method, "--threads", threads, "--json", "-q"]].concat());
+            value["elapsed_seconds"] = Value::Null;
+            value.to_string()
+        };
+        assert_eq!(run("1"), run("2"), "{method}");
+    }
+}
+
+#[test]
+fn answers_are_kept_scored_and_survive_a_saved_model() {
+    let (place, wine) = (Place::new(), example("wine.csv"));
+    let (answers, labels, model) = (place.path("a.csv"), place.path("l.csv"), place.path("m.json"));
+    let made = kinfold(&["simulate", &wine, "--truth", "cultivar", "--amount", "n", "-o", &answers]);
+    assert!(made.status.success(), "{}", err(&made));
+    let args = ["cluster", &wine, "-k", "3", "-c", &answers, "--truth", "cultivar", "--method", "mlcl"];
+    let files = ["--scale", "standard", "-o", &labels, "--save", &model, "--strict"];
+    let done = kinfold(&[args.as_slice(), &files].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    assert!(err(&done).contains("all kept"), "{}", err(&done));
+
+    let value = json(&["eval", &labels, "--data", &wine, "--truth", "cultivar", "-c", &answers, "--json"]);
+    assert_eq!(value["scores"]["satisfaction"], 1.0);
+    assert!(value["scores"]["nmi"].as_f64().unwrap() > 0.8);
+
+    let predicted = out(&kinfold(&["predict", &model, &wine, "-q"]));
+    let written = std::fs::read_to_string(&labels).unwrap();
+    let same = predicted.lines().zip(written.lines()).filter(|(a, b)| a == b).count();
+    assert!(same > 165, "only {same} of 179 lines agree");
+}
+
+#[test]
+fn a_repeated_run_keeps_cluster_ids() {
+    let (place, iris) = (Place::new(), example("iris.csv"));
+    let args = ["cluster", &iris, "-k", "3", "--method", "kmeans", "-q", "--truth", "species"];
+    let swapped: String = out(&kinfold(&args))
+        .lines()
+        .map(|l| match l.rsplit_once(',') {
+            Some((id, "0")) => format!("{id},2\n"),
+            Some((id, "2")) => format!("{id},0\n"),
+            _ => format!("{l}\n"),
+        })
+        .collect();
+    let previous = place.file("previous.csv", &swapped);
+    assert_eq!(out(&kinfold(&[args.as_slice(), &["--previous", &previous]].concat())), swapped);
+}
+
+#[test]
+fn check_shows_the_chain_the_smallest_k_and_a_repair() {
+    let place = Place::new();
+    let lines = "ann,bob,same\nbob,cleo,same\ncleo,dan,same\nann,dan,different\nann,eve,n\n";
+    let answers = place.file("a.csv", format!("id_a,id_b,answer\n{lines}"));
+    let done = kinfold(&["check", "-c", &answers]);
+    let text = out(&done);
+    assert_eq!(done.status.code(), Some(3), "{text}");
+    for word in ["contradictions: 1", "a.csv:2", "a.csv:3", "a.csv:4", "a.csv:5", "drop 1", "proven"] {
+        assert!(text.contains(word), "'{word}' is not in: {text}");
+    }
+    let value = json(&["check", "-c", &answers, "--json"]);
+    assert_eq!(value["contradictions"]["count"], 1);
+    assert_eq!(value["repair"]["cost"], 1.0);
+    assert_eq!(value["repair"]["optimal"], true);
+
+    let triangle = place.file("t.csv", "id_a,id_b,answer\na,b,different\nb,c,different\na,c,different\n");
+    let value = json(&["check", "-c", &triangle, "-k", "2", "--json"]);
+    assert_eq!(value["feasible"]["verdict"], "infeasible");
+    assert_eq!(value["feasible"]["witness"].as_array().unwrap().len(), 3);
+    assert_eq!(value["smallest_k"]["lower"], 3);
+    assert_eq!(kinfold(&["check", "-c", &triangle, "-k", "3"]).status.code(), Some(0));
+}
+
+#[test]
+fn impossible_constraints_end_with_three_and_the_reason() {
+    let (place, table) = (Place::new(), "id,x\na,1\nb,2\nc,9\n");
+    let data = place.file("d.csv", table);
+    let both = place.file("both.csv", "id_a,id_b,answer\na,b,same\nb,a,different\n");
+    let args = |k, answers, method| ["cluster", &data, "--id", "id", "-k", k, "-c", answers, "--method", method];
+    let hard = [args("2", &both, "mlcl").as_slice(), &["--trust", "hard"]].concat();
+    refused(&hard, 3, &["both.csv:2", "both.csv:3", "hint:"]);
+    let apart = place.file("apart.csv", "id_a,id_b,answer\na,b,different\n");
+    refused(&args("1", &apart, "mlcl"), 3, &["a", "b"]);
+    let broken = kinfold(&[args("2", &apart, "kmeans").as_slice(), &["--strict"]].concat());
+    assert_eq!(broken.status.code(), Some(4), "{}", err(&broken));
+    assert!(err(&broken).contains("apart.csv:2"), "{}", err(&broken));
+}
+
+#[test]
+fn bad_tables_are_refused_with_file_line_column_and_value() {
+    let place = Place::new();
+    let cases: [(&str, &[u8], &[&str]); 11] = [
+        ("ragged.csv", b"x,y\n1,2\n3\n", &["ragged.csv:3"]),
+        ("nan.csv", b"x,y\n1,2\n3,nan\n", &["nan.csv:3", "'y'", "nan"]),
+        ("inf.csv", b"x,y\n1,2\ninf,4\n", &["inf.csv:3", "'x'", "inf"]),
+        ("text.csv", b"x,y\n1,2\n3,4\n5,six\n7,8\n", &["text.csv:4", "'y'", "six"]),
+        ("hole.csv", b"x,y\n1,2\n,4\n", &["hole.csv:3", "'x'"]),
+        ("empty.csv", b"", &["empty.csv"]),
+        ("header.csv", b"x,y\n", &["header.csv"]),
+        ("quote.csv", b"x,name\n1,\"a\n", &["quote.csv"]),
+        ("words.csv", b"name\nann\nbob\n", &["words.csv"]),
+        ("twice.csv", b"x,x\n1,2\n", &["twice.csv", "'x'"]),
+        ("wide.csv", b"\xff\xfea\x00,\x00b\x00", &["wide.csv", "UTF-16"]),
+    ];
+    for (name, bytes, words) in cases {
+        let path = place.file(name, bytes);
+        refused(&["cluster", &path, "-k", "1", "--method", "kmeans"], 1, words);
+    }
+    let ids = place.file("ids.csv", "id,x\na,1\nb,2\na,3\n");
+    refused(&["cluster", &ids, "--id", "id", "-k", "1"], 1, &["ids.csv", "2", "4", "'a'"]);
+    refused(&["cluster", &place.path("missing.csv"), "-k", "1"], 1, &["missing.csv", "no such file"]);
+    refused(&["cluster", &ids, "-k", "1", "--features", "y"], 2, &["'y'"]);
+}
+
+#[test]
+fn harmless_oddities_are_read() {
+    let place = Place::new();
+    for (name, bytes) in [
+        ("bom.csv", "\u{feff}x,y\n1,2\n3,4\n"),
+        ("crlf.csv", "x,y\r\n1,2\r\n3,4\r\n"),
+        ("newline.csv", "x,note\n1,\"two\nlines\"\n3,\"\"\n"),
+        ("constant.csv", "x,y\n1,7\n2,7\n"),
+        ("equal.csv", "x,y\n1,7\n1,7\n"),
+        ("plain.csv", "1,2\n3,4\n"),
+        ("semicolon.csv", "x;y\n1;2\n3;4\n"),
+    ] {
+        let path = place.file(name, bytes);
+        for scale in ["none", "standard", "robust", "unit"] {
+            let value = json(&["cluster", &path, "-k", "2", "--method", "kmeans", "--scale", scale, "--json", "-q"]);
+            assert_eq!(value["n"], 2, "{name}");
+        }
+    }
+}
+
+#[test]
+fn bad_answers_are_refused_with_the_line() {
+    let place = Place::new();
+    let data = place.file("d.csv", "id,x\n007,1\n8,2\n9,4\n");
+    let run = |name: &str, text: &str, words: &[&str]| {
+        let answers = place.file(name, text);
+        refused(&["cluster", &data, "--id", "id", "-k", "2", "-c", &answers], 1, words);
+    };
+    run("unknown.csv", "id_a,id_b,answer\n007,8,same\n7,9,same\n", &["unknown.csv:3", "'7'", "007"]);
+    run("word.csv", "id_a,id_b,answer\n007,8,perhaps\n", &["word.csv:2", "perhaps"]);
+    run("confidence.csv", "id_a,id_b,answer,confidence\n007,8,same,1.5\n", &["confidence.csv:2", "1.5"]);
+    run("columns.csv", "a,b,c\n007,8,same\n", &["columns.csv", "id_a"]);
+}
+
+#[test]
+fn wrong_requests_end_with_two() {
+    let iris = example("iris.csv");
+    let plain = ["cluster", &iris, "--method", "kmeans"];
+    let with = |more: &[&'static str]| [plain.as_slice(), more].concat();
+    refused(&with(&["-k", "0"]), 2, &["k = 0", "150"]);
+    refused(&with(&["-k", "151"]), 2, &["k = 151", "150"]);
+    refused(&["cluster", &iris, "-k", "3", "--method", "kmaens"], 2, &["kmaens", "did you mean 'kmeans'"]);
+    refused(&with(&["-k", "3", "--set", "restart=3"]), 2, &["restart", "restarts"]);
+    refused(&with(&["-k", "3", "--set", "restarts=many"]), 2, &["whole number", "many"]);
+    refused(&with(&["-k", "3", "--scale", "big"]), 2, &["big", "standard"]);
+    refused(&with(&["-k", "3", "--time-limit", "soon"]), 2, &["soon", "20s"]);
+    refused(&["eval", &iris], 2, &["--truth"]);
+}
+
+#[test]
+fn standard_input_is_read() {
+    let iris = std::fs::read(example("iris.csv")).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_kinfold"))
+        .args(["cluster", "-", "-k", "3", "--method", "kmeans", "-q", "--truth", "species"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &iris).unwrap();
+    assert_eq!(out(&child.wait_with_output().unwrap()).lines().count(), 151);
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupt_writes_the_best_so_far_and_ends_with_130() {
+    let place = Place::new();
+    let mut text = String::from("x,y\n");
+    for i in 0..3000u32 {
+        text += &format!("{},{}\n", i.wrapping_mul(2_654_435_761) % 1000, i.wrapping_mul(40_503) % 997);
+    }
+    let data = place.file("d.csv", text);
+    let labels = place.path("l.csv");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_kinfold"))
+        .args(["cluster", &data, "-k", "20", "--method", "kmeans", "--set", "restarts=10000", "-o", &labels, "-q"])
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(std::fs::read_to_string(&labels).unwrap().lines().count(), 3001);
+}
+
+#[test]
+fn a_time_limit_returns_the_best_so_far() {
+    let iris = example("iris.csv");
+    let args = ["cluster", &iris, "-k", "3", "--method", "kmeans", "--set", "restarts=10000"];
+    let value = json(&[args.as_slice(), &["--time-limit", "1ms", "--json", "-q"]].concat());
+    assert_eq!(value["termination"], "deadline");
+    assert_eq!(value["labels"].as_array().unwrap().len(), 150);
+}
+
+#[test]
+fn the_demo_the_pages_and_the_scripts_print() {
+    let demo = kinfold(&["demo"]);
+    assert!(demo.status.success() && out(&demo).contains("listening"), "{}", err(&demo));
+    assert!(out(&kinfold(&["methods"])).contains("kmeans"));
+    assert!(out(&kinfold(&["methods", "kmeans"])).contains("restarts"));
+    assert!(out(&kinfold(&["completions", "bash"])).contains("kinfold"));
+    assert!(out(&kinfold(&["man"])).contains("kinfold"));
+}
