@@ -280,6 +280,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))] // Each builds an array of up to 16 MB.
         #[test]
         fn every_id_is_found_at_its_row(names in proptest::collection::hash_set("[a-z0-9]{1,6}|[0-9]{1,8}", 1..300)) {
             let names: Vec<String> = names.into_iter().collect();
