@@ -374,7 +374,8 @@ impl Task<'_> {
             improve::improve(net, k, costs, &mut labels, PATIENCE, &mut rng);
             consider(labels.clone(), &mut best);
         }
-        if improve::breakout(net, k, costs, &mut labels, BREAKOUT_ROUNDS, &mut rng) {
+        // A feasible start has been through this in an earlier iteration.
+        if warm.is_none() && improve::breakout(net, k, costs, &mut labels, BREAKOUT_ROUNDS, &mut rng) {
             improve::improve(net, k, costs, &mut labels, PATIENCE, &mut rng);
             consider(labels.clone(), &mut best);
         }

@@ -13,6 +13,15 @@ use crate::rng::Rng;
 
 /// Improvements smaller than this share of the energy are rounding.
 const NOISE: f64 = 1e-13;
+/// Rounds that gain less than this share count as standing still.
+const PROGRESS: f64 = 1e-5;
+/// Cells (clusters × units and arcs) that a series of rounds may look at.
+const ROUND_WORK: usize = 300_000_000;
+
+/// `rounds`, or as many as the size of the problem allows.
+fn affordable(net: &Net, k: usize, rounds: usize) -> usize {
+    rounds.min(ROUND_WORK / (k * (net.len() + 2 * net.edge_count())).max(1)).max(4)
+}
 
 /// Greedy by fewest clusters left, then largest regret. False when a unit found all its clusters closed; it then takes
 /// its cheapest allowed one and the labels break hard edges.
@@ -68,7 +77,7 @@ pub(super) fn breakout(net: &Net, k: usize, costs: &[f64], labels: &mut [u32], r
     }
     let price = (regrets / n as f64).max(f64::MIN_POSITIVE);
     let mut soft = net.softened(price);
-    for round in 0..rounds {
+    for round in 0..affordable(net, k, rounds) {
         for _ in 0..4 {
             if moves(&soft, k, costs, labels, 0.0) <= 0.0 {
                 break;
@@ -108,14 +117,15 @@ pub(super) fn improve(net: &Net, k: usize, costs: &[f64], labels: &mut [u32], pa
     rename(net, k, costs, labels);
     descend(net, k, costs, labels, threshold);
     let mut stalled = 0;
-    let mut rounds = 0;
-    while stalled < patience && rounds < 20 * patience {
-        rounds += 1;
+    for _ in 0..affordable(net, k, 20 * patience) {
+        if stalled >= patience {
+            break;
+        }
         let mut gain = forest_step(net, k, costs, labels, rng);
         if gain > threshold {
             gain += descend(net, k, costs, labels, threshold);
         }
-        stalled = if gain > 10.0 * threshold { 0 } else { stalled + 1 };
+        stalled = if gain > scale * PROGRESS { 0 } else { stalled + 1 };
     }
 }
 

@@ -11,6 +11,8 @@ const PARTNERS: usize = 48;
 /// Sweeps granted to the repair, and to the improvement.
 const REPAIR_SWEEPS: usize = 400;
 const IMPROVE_SWEEPS: usize = 40;
+/// Prices that the improvement may compute.
+const SWEEP_WORK: usize = 100_000_000;
 
 /// Brings `labels` (links kept) within the bounds; false when that failed.
 pub(super) fn repair(ctx: &RunContext, problem: &Problem, labels: &mut [u32], rng: &mut Rng) -> bool {
@@ -64,7 +66,8 @@ pub(super) fn repair(ctx: &RunContext, problem: &Problem, labels: &mut [u32], rn
 /// Lowers the cost of feasible labels; they stay feasible.
 pub(super) fn improve(problem: &Problem, labels: &mut [u32], rng: &mut Rng) {
     let mut state = State::new(problem, labels);
-    for _ in 0..IMPROVE_SWEEPS {
+    let sweeps = IMPROVE_SWEEPS.min(SWEEP_WORK / (state.labels.len() * (problem.k + PARTNERS)).max(1)).max(2);
+    for _ in 0..sweeps {
         if !state.sweep(f64::INFINITY, rng) {
             break;
         }
