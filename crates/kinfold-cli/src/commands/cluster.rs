@@ -21,7 +21,7 @@ pub fn run(session: &Session, args: &ClusterArgs) -> Done {
     let file =
         load::table(session, &args.data.data, &args.data.columns, args.truth.as_deref(), Some(&args.constraints))?;
     let given = load::constraints(session, &args.constraints, &file)?;
-    let job = job(args)?;
+    let job = job(args);
     let mut run = cluster(session, &job, &file, &given)?;
     if let Some(previous) = &args.previous {
         run.keep_ids(&previous_labels(previous, &file)?);
@@ -53,18 +53,14 @@ pub fn run(session: &Session, args: &ClusterArgs) -> Done {
     })
 }
 
-fn job(args: &ClusterArgs) -> Result<Job, Failure> {
-    let bound = |size: Option<usize>, unset: f64| size.map_or(unset, |s| s as f64);
-    let sizes = SizeBounds { min: bound(args.min_size, 0.0), max: bound(args.max_size, f64::INFINITY) };
-    if sizes.min > sizes.max {
-        return Err(Failure::new(USAGE, format!("--min-size {} is above --max-size {}", sizes.min, sizes.max)));
-    }
+fn job(args: &ClusterArgs) -> Job {
+    let sizes = SizeBounds { min: args.min_size, max: args.max_size };
     Ok(Job {
         settings: args.settings.clone(),
         scaling: args.scale.unwrap_or_default(),
         sizes,
         ..Job::new(&args.method, args.k)
-    })
+    }
 }
 
 /// Runs a job on whatever precision the file has.

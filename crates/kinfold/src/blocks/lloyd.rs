@@ -7,6 +7,7 @@
 use std::hash::{Hash, Hasher};
 
 use super::assign::Assigner;
+use super::sizes::{Bounds, assign_sized};
 use super::units::{FREE, Units};
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Float, Matrix};
@@ -68,6 +69,10 @@ pub trait Place {
     fn broken(&self) -> usize {
         0
     }
+    /// Does it keep bounds on cluster sizes, so that empty clusters must not be filled by others?
+    fn keeps_sizes(&self) -> bool {
+        false
+    }
 }
 
 /// Each unit to its nearest centre, whatever the cannot-links say.
@@ -89,6 +94,40 @@ impl Exact {
     /// Prepares the cannot-links of the units for `k` clusters.
     pub fn new<F: Float>(units: &Units<'_, F>, k: usize) -> Exact {
         Exact(Assigner::new(&units.graph, k))
+    }
+}
+
+/// All units by assignment within bounds on the number of rows of every cluster, cannot-links kept.
+/// For [`Units::all`]: free rows count too.
+pub struct Sized {
+    assigner: Assigner,
+    rows: Vec<u64>,
+    bounds: Bounds,
+}
+
+impl Sized {
+    /// Prepares the cannot-links and the bounds for `k` clusters.
+    pub fn new<F: Float>(units: &Units<'_, F>, k: usize, bounds: Bounds) -> Sized {
+        let rows = (0..units.bound()).map(|u| units.members(u).len() as u64).collect();
+        Sized { assigner: Assigner::new(&units.graph, k), rows, bounds }
+    }
+}
+
+impl Place for Sized {
+    fn place(
+        &mut self,
+        ctx: &RunContext,
+        costs: &[f64],
+        _: usize,
+        previous: Option<&[u32]>,
+        out: &mut [u32],
+    ) -> Result<bool> {
+        let placed = assign_sized(ctx, &mut self.assigner, costs, &self.rows, &self.bounds, previous, out);
+        Ok(placed.map_err(|stuck| Error::Sizes(stuck.why))?.exact)
+    }
+
+    fn keeps_sizes(&self) -> bool {
+        true
     }
 }
 
@@ -157,7 +196,8 @@ pub fn lloyd<F: Float>(
         }
         let last = trace.last().copied().unwrap_or(f64::INFINITY);
         trace.push(cost);
-        let reseeded = reseed(units, &centres, &costs, &mut labels, &mut unit_labels, &mut sums, &mut weights);
+        let reseeded = !place.keeps_sizes()
+            && reseed(units, &centres, &costs, &mut labels, &mut unit_labels, &mut sums, &mut weights);
         if reseeded && m > 0 {
             previous_units = Some(unit_labels.clone());
         }

@@ -31,7 +31,15 @@ impl<'a, F: Float> Units<'a, F> {
     /// Free rows and bound chunklets of a closed problem.
     pub fn new(data: &'a Dataset<'a, F>, chunklets: &'a Chunklets) -> Units<'a, F> {
         let is_bound = |c: u32| chunklets.members(c).len() > 1 || chunklets.graph().degree(c) > 0;
-        let bound: Vec<u32> = (0..chunklets.len() as u32).filter(|&c| is_bound(c)).collect();
+        Units::of(data, chunklets, (0..chunklets.len() as u32).filter(|&c| is_bound(c)).collect())
+    }
+
+    /// Every row in a bound unit, for methods in which free rows depend on each other too (size bounds).
+    pub fn all(data: &'a Dataset<'a, F>, chunklets: &'a Chunklets) -> Units<'a, F> {
+        Units::of(data, chunklets, (0..chunklets.len() as u32).collect())
+    }
+
+    fn of(data: &'a Dataset<'a, F>, chunklets: &'a Chunklets, bound: Vec<u32>) -> Units<'a, F> {
         let mut unit_of = if bound.is_empty() { Vec::new() } else { vec![FREE; data.n()] };
         for (unit, &c) in bound.iter().enumerate() {
             chunklets.members(c).iter().for_each(|&row| unit_of[row as usize] = unit as u32);

@@ -6,7 +6,7 @@
 //! Cost per iteration O(n·k·dims) plus the assignment of the constrained rows.
 
 use super::{Clustering, Info, Listens, Method, Problem};
-use crate::blocks::lloyd::{Exact, Limits, lloyd};
+use crate::blocks::lloyd::{Exact, Limits, Sized, lloyd};
 use crate::blocks::restarts;
 use crate::blocks::seeding;
 use crate::blocks::units::Units;
@@ -52,7 +52,7 @@ impl Method for Mlcl {
         cost: "O(n·k·dims) per iteration plus exact assignment of the constrained rows",
         listens: Listens::Hard,
         sparse: true,
-        sizes: false,
+        sizes: true,
         represents: false,
         monotone: true,
     };
@@ -64,14 +64,19 @@ impl Method for Mlcl {
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
         let params = &self.0;
         let (data, k) = (problem.data, problem.k);
-        let units = Units::new(data, problem.chunklets);
+        let bounds = problem.sizes.for_clusters(k);
+        let units =
+            if bounds.is_some() { Units::all(data, problem.chunklets) } else { Units::new(data, problem.chunklets) };
         let limits = Limits { max_iter: params.max_iter, tolerance: params.tolerance };
         let restarts = restarts::how_many(params.restarts, data.n());
         let outcome = restarts::best_of(ctx, restarts, data.n() * data.dims(), |ctx, r| {
             let greedy = params.init == Init::GreedyKmeansPlusPlus;
             let none = Matrix::zeros(0, data.dims());
             let centres = seeding::kmeans_plus_plus(&ctx.pool, &units, k, none, greedy, &mut ctx.rng("seeding", r));
-            lloyd(ctx, &units, centres, limits, &mut Exact::new(&units, k))
+            match &bounds {
+                None => lloyd(ctx, &units, centres, limits, &mut Exact::new(&units, k)),
+                Some(bounds) => lloyd(ctx, &units, centres, limits, &mut Sized::new(&units, k, bounds.clone())),
+            }
         })?;
         Ok(outcome.into())
     }

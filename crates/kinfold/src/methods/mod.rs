@@ -12,6 +12,7 @@ mod mlcl;
 mod rckm;
 
 use crate::blocks::lloyd::Outcome;
+use crate::blocks::sizes::Bounds;
 use crate::constraints::{Chunklets, ConstraintSet};
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Float, Matrix};
@@ -33,25 +34,20 @@ pub struct Problem<'a, F> {
     pub sizes: SizeBounds,
 }
 
-/// Smallest and largest number of rows (or row weight) of a cluster.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Smallest and largest number of rows of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SizeBounds {
     /// At least this.
-    pub min: f64,
+    pub min: Option<usize>,
     /// At most this.
-    pub max: f64,
-}
-
-impl Default for SizeBounds {
-    fn default() -> Self {
-        SizeBounds { min: 0.0, max: f64::INFINITY }
-    }
+    pub max: Option<usize>,
 }
 
 impl SizeBounds {
-    /// Do they bind at all?
-    pub fn are_given(&self) -> bool {
-        *self != SizeBounds::default()
+    /// For k clusters; `None` when they bind nothing.
+    pub fn for_clusters(&self, k: usize) -> Option<Bounds> {
+        let given = self.min.is_some() || self.max.is_some();
+        given.then(|| Bounds::uniform(k, self.min.unwrap_or(0) as u64, self.max.map_or(u64::MAX, |m| m as u64)))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Model, number_by_first_row};
 use crate::blocks::means::means;
+use crate::blocks::sizes;
 use crate::constraints::{ConstraintSet, Feasibility, FeasibleOptions, Violations, feasible};
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Matrix, Scaling, Transform};
@@ -93,7 +94,8 @@ impl Job {
         if self.k == 0 || self.k > n {
             return Err(Error::K { k: self.k, rows: n });
         }
-        if self.sizes.are_given() && !entry.info.sizes {
+        let bounds = self.sizes.for_clusters(self.k);
+        if bounds.is_some() && !entry.info.sizes {
             let why = "takes no bounds on cluster sizes".to_owned();
             return Err(Error::Unsupported { method: entry.info.name, why });
         }
@@ -109,6 +111,10 @@ impl Job {
             if let Feasibility::Infeasible(why) = feasible(&chunklets, self.k, &FeasibleOptions::default()) {
                 return Err(Error::Infeasible(why));
             }
+        }
+        if let Some(bounds) = &bounds {
+            let rows: Vec<u64> = (0..chunklets.len() as u32).map(|c| chunklets.members(c).len() as u64).collect();
+            sizes::check(&rows, chunklets.graph(), self.k, bounds).map_err(Error::Sizes)?;
         }
 
         let transform = self.scaling.fit(data)?;
