@@ -59,12 +59,7 @@ fn job(args: &ClusterArgs) -> Result<Job, Failure> {
     if sizes.min > sizes.max {
         return Err(Failure::new(USAGE, format!("--min-size {} is above --max-size {}", sizes.min, sizes.max)));
     }
-    Ok(Job {
-        settings: args.settings.clone(),
-        scaling: args.scale.unwrap_or_default(),
-        sizes,
-        ..Job::new(&args.method, args.k)
-    })
+    Ok(Job { settings: args.settings.clone(), scaling: args.scale, sizes, ..Job::new(&args.method, args.k) })
 }
 
 /// Runs a job on whatever precision the file has.
@@ -131,6 +126,7 @@ fn to_json(
         "schema_version": SCHEMA_VERSION,
         "method": run.method,
         "representation": run.representation.name,
+        "candidates": run.representation.candidates,
         "k": run.k,
         "n": run.labels.len(),
         "dims": file.dims(),

@@ -74,6 +74,10 @@ impl Exact {
     pub fn new<F: Float>(units: &Units<'_, F>, k: usize) -> Exact {
         Exact(Assigner::new(&units.graph, k))
     }
+    /// The same without proofs where those would take long.
+    pub fn quick<F: Float>(units: &Units<'_, F>, k: usize) -> Exact {
+        Exact(Assigner::new(&units.graph, k).quick())
+    }
 }
 
 impl Place for Exact {
