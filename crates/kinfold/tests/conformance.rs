@@ -31,7 +31,7 @@ fn comparable(run: &Run) -> (Vec<u32>, Vec<u64>, Vec<u64>) {
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
-    let (rows, truth) = blobs(5000, 3, 4, 2.0, 1);
+    let (rows, truth) = blobs(2500, 3, 4, 2.0, 1);
     let data = Dataset::dense(&rows, 3).unwrap();
     let given = generate::balanced(&truth, 200, false, &mut Rng::stream(1, "test", 0)).unwrap().constraints;
     for entry in METHODS {

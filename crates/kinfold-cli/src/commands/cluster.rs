@@ -54,11 +54,10 @@ pub fn run(session: &Session, args: &ClusterArgs) -> Done {
 }
 
 fn job(args: &ClusterArgs) -> Job {
-    let sizes = SizeBounds { min: args.min_size, max: args.max_size };
-    Ok(Job {
+    Job {
         settings: args.settings.clone(),
-        scaling: args.scale.unwrap_or_default(),
-        sizes,
+        scaling: args.scale,
+        sizes: SizeBounds { min: args.min_size, max: args.max_size },
         ..Job::new(&args.method, args.k)
     }
 }
@@ -127,6 +126,7 @@ fn to_json(
         "schema_version": SCHEMA_VERSION,
         "method": run.method,
         "representation": run.representation.name,
+        "candidates": run.representation.candidates,
         "k": run.k,
         "n": run.labels.len(),
         "dims": file.dims(),

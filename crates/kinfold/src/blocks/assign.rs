@@ -22,6 +22,8 @@ use net::{Net, two_smallest};
 
 /// Table entries that bucket elimination may fill for one piece.
 const ELIMINATION_LIMIT: f64 = 2e6;
+/// The same where good labels are enough.
+const QUICK_ELIMINATION: f64 = 2e3;
 /// Branch-and-bound nodes for one piece at most, for all pieces of a call together, and for one piece at least.
 const NODES: Range<u64> = 500..20_000;
 const NODES_PER_CALL: u64 = 400_000;
@@ -95,6 +97,8 @@ pub struct Assigner {
     components: Vec<Component>,
     /// Components of kind General.
     general: u64,
+    /// Are good labels enough, without proof?
+    quick: bool,
 }
 
 impl Assigner {
@@ -143,7 +147,14 @@ impl Assigner {
             components.push(Component { vertices, net, kind, remembered: None });
         }
         let general = components.iter().filter(|c| matches!(c.kind, Kind::General)).count() as u64;
-        Assigner { k, units, free, components, general }
+        Assigner { k, units, free, components, general, quick: false }
+    }
+
+    /// The same for callers that assign thousands of times and need good labels, not proofs: components beyond trees,
+    /// cliques and small tables get one greedy start and one improvement.
+    pub fn quick(mut self) -> Assigner {
+        self.quick = true;
+        self
     }
 
     /// Number of units.
@@ -185,6 +196,7 @@ impl Assigner {
             result.cost += first;
         }
         let nodes = (NODES_PER_CALL / self.general.max(1)).clamp(NODES.start, NODES.end);
+        let nodes = if self.quick { 0 } else { nodes };
         let solved = ctx.pool.map_chunks_mut(&mut self.components, TASK, |start, chunk| {
             let mut scratch = Scratch { matcher: Matcher::new(), costs: Vec::new() };
             let solve = |(i, component): (usize, &mut Component)| {
@@ -301,6 +313,7 @@ struct Task<'a> {
     ctx: &'a RunContext,
     k: usize,
     index: u64,
+    /// Branch-and-bound nodes; 0 = good labels are enough.
     nodes: u64,
 }
 
@@ -352,7 +365,9 @@ impl Task<'_> {
         let domains: Vec<Vec<u32>> =
             (0..n).map(|v| (0..k as u32).filter(|&c| costs[v * k + c as usize] < f64::INFINITY).collect()).collect();
         let sizes: Vec<usize> = domains.iter().map(Vec::len).collect();
-        if let Some(plan) = dp::Plan::new(net, &sizes, ELIMINATION_LIMIT) {
+        if let Some(plan) =
+            dp::Plan::new(net, &sizes, if self.nodes == 0 { QUICK_ELIMINATION } else { ELIMINATION_LIMIT })
+        {
             return plan.solve(net, k, costs, &domains, &mut labels).map(|_| (labels, true)).ok_or(true);
         }
         self.large(net, costs, warm, number)
@@ -362,6 +377,8 @@ impl Task<'_> {
     fn large(&self, net: &Net, costs: &[f64], warm: Option<Vec<u32>>, number: u64) -> Result<(Vec<u32>, bool), bool> {
         let (n, k) = (net.len(), self.k);
         let mut rng = self.ctx.rng("assign", self.index.wrapping_mul(0x1_0000_0001).wrapping_add(number));
+        let quick = self.nodes == 0;
+        let patience = if quick { 1 } else { PATIENCE };
         let mut best: Option<(f64, Vec<u32>)> = None;
         let consider = |labels: Vec<u32>, best: &mut Option<(f64, Vec<u32>)>| {
             let energy = net.energy(k, costs, &labels);
@@ -371,22 +388,25 @@ impl Task<'_> {
         };
         let mut labels = vec![0u32; n];
         if improve::greedy(net, k, costs, &mut labels) {
-            improve::improve(net, k, costs, &mut labels, PATIENCE, &mut rng);
+            improve::improve(net, k, costs, &mut labels, patience, &mut rng);
             consider(labels.clone(), &mut best);
         }
         // A feasible start has been through this in an earlier iteration.
-        if warm.is_none() && improve::breakout(net, k, costs, &mut labels, BREAKOUT_ROUNDS, &mut rng) {
-            improve::improve(net, k, costs, &mut labels, PATIENCE, &mut rng);
+        if warm.is_none()
+            && (!quick || best.is_none())
+            && improve::breakout(net, k, costs, &mut labels, BREAKOUT_ROUNDS, &mut rng)
+        {
+            improve::improve(net, k, costs, &mut labels, patience, &mut rng);
             consider(labels.clone(), &mut best);
         }
         if let Some(mut warm) = warm {
-            improve::improve(net, k, costs, &mut warm, PATIENCE, &mut rng);
+            improve::improve(net, k, costs, &mut warm, patience, &mut rng);
             consider(warm, &mut best);
         }
         if best.is_none() {
             match colour::colour(self.ctx, net, k, costs, &labels, &mut rng) {
                 Verdict::Found(mut found) => {
-                    improve::improve(net, k, costs, &mut found, PATIENCE, &mut rng);
+                    improve::improve(net, k, costs, &mut found, patience, &mut rng);
                     consider(found, &mut best);
                 }
                 Verdict::Impossible => return Err(true),
@@ -402,7 +422,7 @@ impl Task<'_> {
         }
         let (energy, mut labels) = best.ok_or(false)?;
         let mut exact = false;
-        if n <= search::MOST_UNITS {
+        if !quick && n <= search::MOST_UNITS {
             // A node costs about n·k: larger pieces get fewer.
             let share = if n <= SMALL { self.nodes } else { self.nodes / 40 };
             let nodes = share.min(NODE_WORK / (n * k) as u64);

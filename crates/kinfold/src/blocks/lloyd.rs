@@ -95,6 +95,10 @@ impl Exact {
     pub fn new<F: Float>(units: &Units<'_, F>, k: usize) -> Exact {
         Exact(Assigner::new(&units.graph, k))
     }
+    /// The same without proofs where those would take long.
+    pub fn quick<F: Float>(units: &Units<'_, F>, k: usize) -> Exact {
+        Exact(Assigner::new(&units.graph, k).quick())
+    }
 }
 
 /// All units by assignment within bounds on the number of rows of every cluster, cannot-links kept.

@@ -148,6 +148,34 @@ impl Init {
     }
 }
 
+/// The means of chunklets of two rows or more that must all be apart: a heavy one, then greedily the heaviest that is
+/// cannot-linked to all so far. `random`: the first is drawn ∝ weight², else it is the heaviest. Empty without any.
+pub fn heavy_and_apart<F: Float>(units: &Units<'_, F>, k: usize, random: bool, rng: &mut Rng) -> Matrix {
+    let mut centres = Matrix::zeros(0, units.data.dims());
+    let several = |u: usize| units.members(u).len() > 1;
+    let heaviest =
+        |of: &[usize]| of.iter().copied().max_by(|&a, &b| units.weight[a].total_cmp(&units.weight[b]).then(b.cmp(&a)));
+    let all: Vec<usize> = (0..units.bound()).filter(|&u| several(u)).collect();
+    let first = if random {
+        let squares: Vec<f64> = all.iter().map(|&u| units.weight[u] * units.weight[u]).collect();
+        rng.weighted(&squares).map(|at| all[at])
+    } else {
+        heaviest(&all)
+    };
+    let Some(first) = first else { return centres };
+    let mut candidates: Vec<usize> =
+        units.graph.neighbours(first as u32).iter().map(|&u| u as usize).filter(|&u| several(u)).collect();
+    let mut next = Some(first);
+    while let Some(unit) = next.filter(|_| centres.rows() < k) {
+        let mut point = vec![0.0; units.data.dims()];
+        units.points().add_row(unit, 1.0, &mut point);
+        centres.push(&point);
+        candidates.retain(|&u| units.graph.has_edge(unit as u32, u as u32));
+        next = heaviest(&candidates);
+    }
+    centres
+}
+
 /// k distinct rows, uniformly.
 pub fn random_rows<F: Float>(units: &Units<'_, F>, k: usize, rng: &mut Rng) -> Matrix {
     let mut centres = Matrix::zeros(0, units.data.dims());

@@ -37,6 +37,14 @@ impl Chunklets {
         let graph = Graph::new(n, std::iter::empty());
         Chunklets { chunk_of: ids.clone(), starts, members: ids, graph, cliques: Vec::new() }
     }
+    /// From a group for every row (any numbers below n; equal = together) and cannot-links between rows.
+    /// A cannot-link inside a group is the caller's mistake.
+    pub fn from_groups(group: &[u32], cannot_links: &[(u32, u32)]) -> Chunklets {
+        let (chunk_of, starts, members) = number(group.len(), |row| group[row]);
+        let edges = cannot_links.iter().map(|&(a, b)| (chunk_of[a as usize], chunk_of[b as usize]));
+        let graph = Graph::new(starts.len() - 1, edges);
+        Chunklets { chunk_of, starts, members, graph, cliques: Vec::new() }
+    }
     /// Number of chunklets.
     pub fn len(&self) -> usize {
         self.starts.len() - 1

@@ -87,6 +87,7 @@ impl Method for Bckm {
             centres: None,
             trace: boosted.trace,
             termination: boosted.termination,
+            chosen: None,
             notes: boosted.notes,
         })
     }

@@ -87,6 +87,7 @@ impl Method for Ckm {
             centres: None,
             trace: best.trace,
             termination: best.termination,
+            chosen: None,
             notes: Vec::new(),
         })
     }

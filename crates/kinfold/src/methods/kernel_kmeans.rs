@@ -103,6 +103,7 @@ impl Method for KernelKmeans {
             centres: in_data_space.then_some(outcome.centres).filter(|c: &Matrix| c.rows() > 0),
             trace: outcome.trace,
             termination: outcome.termination,
+            chosen: None,
             notes: Vec::new(),
         })
     }

@@ -4,6 +4,7 @@
 mod bckm;
 mod ckm;
 mod cop_kmeans;
+mod fold;
 mod greedy_mlcl;
 mod kernel_kmeans;
 mod kmeans;
@@ -15,7 +16,7 @@ use crate::blocks::lloyd::Outcome;
 use crate::blocks::sizes::Bounds;
 use crate::constraints::{Chunklets, ConstraintSet};
 use crate::context::{RunContext, Termination};
-use crate::data::{Dataset, Float, Matrix};
+use crate::data::{Dataset, Float, Matrix, Scaling, Transform};
 use crate::error::{Error, Result};
 use crate::params::{Parameter, Params};
 
@@ -32,6 +33,8 @@ pub struct Problem<'a, F> {
     pub k: usize,
     /// Bounds on cluster sizes.
     pub sizes: SizeBounds,
+    /// The scaling that the user asked for, already applied to the rows; `None` leaves the choice to the method.
+    pub scaling: Option<Scaling>,
 }
 
 /// Smallest and largest number of rows of a cluster.
@@ -66,6 +69,32 @@ pub struct Clustering {
     pub termination: Termination,
     /// Things a user should know: fallbacks, heuristics, restarts that failed.
     pub notes: Vec<String>,
+    /// The space that the method chose for itself; `centres` are in it.
+    pub chosen: Option<Chosen>,
+}
+
+/// The representation that a method chose, and what it chose from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chosen {
+    /// In words: one candidate, or a vote of several.
+    pub name: String,
+    /// From the rows it was given to the space of the centres.
+    pub transform: Transform,
+    /// All candidates in order.
+    pub candidates: Vec<CandidateScore>,
+}
+
+/// How one candidate did.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct CandidateScore {
+    /// Its name.
+    pub name: String,
+    /// Share of held-out constraints it kept, must-links and cannot-links alike; `None` when nothing was held out.
+    pub score: Option<f64>,
+    /// The scale of differences between scores.
+    pub error: f64,
+    /// What it had to say in the result.
+    pub weight: f64,
 }
 
 impl From<Outcome> for Clustering {
@@ -79,6 +108,7 @@ impl From<Outcome> for Clustering {
             trace: outcome.trace,
             termination: outcome.termination,
             notes: if outcome.exact { Vec::new() } else { vec![HEURISTIC.to_owned()] },
+            chosen: None,
         }
     }
 }
@@ -221,6 +251,7 @@ const fn entry<M: Method + 'static>() -> Entry {
 
 /// Every method.
 pub static METHODS: &[Entry] = &[
+    entry::<fold::Fold>(),
     entry::<kmeans::Kmeans>(),
     entry::<cop_kmeans::CopKmeans>(),
     entry::<greedy_mlcl::GreedyMlcl>(),
@@ -232,8 +263,12 @@ pub static METHODS: &[Entry] = &[
     entry::<bckm::Bckm>(),
 ];
 
-/// The entry of that name.
+/// What `auto` stands for.
+pub const AUTO: &str = "fold";
+
+/// The entry of that name; `auto` is the default method.
 pub fn find(name: &str) -> Result<&'static Entry> {
+    let name = if name == "auto" { AUTO } else { name };
     METHODS.iter().find(|e| e.info.name == name).ok_or_else(|| Error::NoSuchName {
         family: "method",
         name: name.to_owned(),

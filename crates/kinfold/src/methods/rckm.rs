@@ -85,6 +85,7 @@ impl Method for Rckm {
             centres: None,
             trace: boosted.trace,
             termination: boosted.termination,
+            chosen: None,
             notes: boosted.notes,
         })
     }

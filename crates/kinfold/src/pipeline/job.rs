@@ -10,7 +10,7 @@ use crate::constraints::{ConstraintSet, Feasibility, FeasibleOptions, Violations
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Matrix, Scaling, Transform};
 use crate::error::{Error, Result};
-use crate::methods::{self, Listens, Problem, SizeBounds, Typed};
+use crate::methods::{self, CandidateScore, Listens, Problem, SizeBounds, Typed};
 
 /// Most violations that are listed one by one.
 const LISTED: usize = 10_000;
@@ -20,7 +20,7 @@ const LISTED: usize = 10_000;
 /// ```
 /// use kinfold::pipeline::Job;
 /// use kinfold::data::Scaling;
-/// let job = Job { scaling: Scaling::Standard, ..Job::new("kmeans", 3) };
+/// let job = Job { scaling: Some(Scaling::Standard), ..Job::new("kmeans", 3) };
 /// assert_eq!(job.k, 3);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -31,8 +31,8 @@ pub struct Job {
     pub k: usize,
     /// `name = value` settings of the method.
     pub settings: Vec<(String, String)>,
-    /// Scaling before everything else.
-    pub scaling: Scaling,
+    /// Scaling before everything else; `None` leaves it to the method (as given, unless it chooses by itself).
+    pub scaling: Option<Scaling>,
     /// Bounds on cluster sizes.
     pub sizes: SizeBounds,
 }
@@ -40,10 +40,12 @@ pub struct Job {
 /// The space in which the rows were clustered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Representation {
-    /// Its name: raw, standard, …
+    /// Its name: raw, standard, …, or what a method chose.
     pub name: String,
     /// What was done to the rows.
     pub transform: Transform,
+    /// What a method chose from; empty when it does not choose.
+    pub candidates: Vec<CandidateScore>,
 }
 
 /// What came of a job.
@@ -82,7 +84,7 @@ pub struct Run {
 impl Job {
     /// A job with default settings.
     pub fn new(method: &str, k: usize) -> Job {
-        Job { method: method.to_owned(), k, settings: Vec::new(), scaling: Scaling::None, sizes: SizeBounds::default() }
+        Job { method: method.to_owned(), k, settings: Vec::new(), scaling: None, sizes: SizeBounds::default() }
     }
 
     /// Checks everything that can be checked, then clusters.
@@ -117,7 +119,8 @@ impl Job {
             sizes::check(&rows, chunklets.graph(), self.k, bounds).map_err(Error::Sizes)?;
         }
 
-        let transform = self.scaling.fit(data)?;
+        let scaling = self.scaling.unwrap_or_default();
+        let transform = scaling.fit(data)?;
         let transformed = if transform.is_identity() { None } else { Some(transform.apply(data)?) };
         let lent = match &transformed {
             None => *data,
@@ -126,7 +129,8 @@ impl Job {
                 None => table.view()?,
             },
         };
-        let problem = Problem { data: &lent, given, chunklets: &chunklets, k: self.k, sizes: self.sizes };
+        let problem =
+            Problem { data: &lent, given, chunklets: &chunklets, k: self.k, sizes: self.sizes, scaling: self.scaling };
         let mut clustering = F::run(method.as_ref(), ctx, &problem)?;
 
         // Restarts that were never begun do not show in the winner's own termination.
@@ -145,9 +149,17 @@ impl Job {
             }
             None => means(&lent, &clustering.labels, self.k).0,
         };
+        let representation = match clustering.chosen {
+            Some(chosen) => Representation {
+                name: chosen.name,
+                transform: transform.then(chosen.transform),
+                candidates: chosen.candidates,
+            },
+            None => Representation { name: scaling.name().to_owned(), transform, candidates: Vec::new() },
+        };
         Ok(Run {
             method: entry.info.name,
-            representation: Representation { name: self.scaling.name().to_owned(), transform },
+            representation,
             k: self.k,
             seed: ctx.seed,
             sizes,

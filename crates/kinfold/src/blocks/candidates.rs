@@ -1,0 +1,320 @@
+//! Candidate clusterings of one problem: a space (a base, or a base whitened by the chunklets: rca), a start (k-means on
+//! chunklets, or k-means on the spectral embedding of their votes) and refinements: L relearns the metric from the
+//! clusters, whitens and iterates again; N lets neighbours vote. Every one keeps all constraints.
+//! Candidates that share a space are one branch and share its k-means, graph and metric; branches run side by side.
+
+use super::lloyd::{Exact, Limits, lloyd};
+use super::metric::{Shrinkage, whitened};
+use super::neighbours::{Neighbours, Votes};
+use super::represent::Base;
+use super::units::Units;
+use super::{means, refine, seeding, spectral};
+use crate::constraints::Chunklets;
+use crate::context::RunContext;
+use crate::data::{Dataset, Matrix};
+use crate::error::Result;
+
+/// Iterations of one k-means start at most.
+const LIMITS: Limits = Limits { max_iter: 100, tolerance: 0.0 };
+/// Times the metric is relearnt at most.
+const RELEARNINGS: usize = 3;
+
+/// What is done in a space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// k-means.
+    Plain,
+    /// k-means, then neighbours.
+    Neighbours,
+    /// k-means, metric relearnt.
+    Relearnt,
+    /// k-means, metric relearnt, then neighbours.
+    RelearntNeighbours,
+    /// Spectral start.
+    Spectral,
+    /// Spectral start, then neighbours.
+    SpectralNeighbours,
+    /// Spectral start on the graph of the relearnt metric, then neighbours.
+    SpectralRelearntNeighbours,
+}
+
+impl Form {
+    /// Are the clusters those of nearest centres in some linear space?
+    pub fn is_linear(self) -> bool {
+        matches!(self, Form::Plain | Form::Relearnt)
+    }
+    fn relearns(self) -> bool {
+        matches!(self, Form::Relearnt | Form::RelearntNeighbours | Form::SpectralRelearntNeighbours)
+    }
+    fn embeds_the_space(self) -> bool {
+        matches!(self, Form::Spectral | Form::SpectralNeighbours)
+    }
+    fn name(self, space: &str) -> String {
+        match self {
+            Form::Plain => space.to_owned(),
+            Form::Neighbours => format!("{space}+N"),
+            Form::Relearnt => format!("{space}+L"),
+            Form::RelearntNeighbours => format!("{space}+L+N"),
+            Form::Spectral => format!("spectral({space})"),
+            Form::SpectralNeighbours => format!("spectral({space})+N"),
+            Form::SpectralRelearntNeighbours => format!("spectral({space}+L)+N"),
+        }
+    }
+}
+
+/// A base, or a metric learned from the chunklets in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Branch {
+    /// Which base.
+    pub base: usize,
+    /// Whitened by the chunklets?
+    pub rca: Option<Shrinkage>,
+}
+
+/// One candidate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The space.
+    pub branch: Branch,
+    /// What is done in it.
+    pub form: Form,
+    /// What people call it.
+    pub name: String,
+}
+
+/// The candidates in order, simpler ones first among equals. `learnt`: some chunklet has two rows, so that there is a
+/// covariance to learn. `large`: only forms that a bounded sample can decide and a linear pass can finish.
+pub fn offered(bases: &[Base], learnt: bool, large: bool) -> Vec<Candidate> {
+    use Form::*;
+    let last = bases.len() - 1;
+    let mut spaces: Vec<(Branch, String, &[Form])> = Vec::new();
+    for (i, base) in bases.iter().enumerate() {
+        let forms: &[Form] = match (large, i == last) {
+            (false, false) => &[Neighbours, SpectralNeighbours],
+            (false, true) => {
+                &[Neighbours, RelearntNeighbours, SpectralRelearntNeighbours, SpectralNeighbours, Spectral]
+            }
+            (true, false) => &[Plain, SpectralNeighbours],
+            (true, true) => &[Plain, Relearnt, SpectralNeighbours, SpectralRelearntNeighbours],
+        };
+        spaces.push((Branch { base: i, rca: None }, base.name.clone(), forms));
+    }
+    if learnt {
+        let forms: [&[Form]; 3] = if large {
+            [&[Plain, SpectralNeighbours], &[Plain], &[Plain, Relearnt]]
+        } else {
+            [
+                &[Neighbours, SpectralNeighbours],
+                &[Neighbours, SpectralNeighbours],
+                &[Neighbours, RelearntNeighbours, SpectralRelearntNeighbours],
+            ]
+        };
+        let shrinkages = [
+            (Shrinkage::Share(0.01), "rca(.01)"),
+            (Shrinkage::RowsPerColumn(0.3), "rca(.3d)"),
+            (Shrinkage::RowsPerColumn(1.0), "rca(d)"),
+        ];
+        for ((shrinkage, name), forms) in shrinkages.into_iter().zip(forms) {
+            spaces.push((Branch { base: last, rca: Some(shrinkage) }, name.to_owned(), forms));
+        }
+    }
+    let mut all: Vec<Candidate> = spaces
+        .iter()
+        .flat_map(|(branch, space, forms)| {
+            forms.iter().map(|&form| Candidate { branch: *branch, form, name: form.name(space) })
+        })
+        .collect();
+    if large {
+        all.sort_by_key(|c| !c.form.is_linear());
+    }
+    all
+}
+
+/// What the candidates are fitted to, apart from the constraints.
+pub struct Instance<'a> {
+    /// The spaces.
+    pub bases: &'a [Base],
+    /// The neighbours in each of them.
+    pub neighbours: &'a [Neighbours],
+    /// Row weights.
+    pub weights: Option<&'a [f64]>,
+    /// Number of clusters.
+    pub k: usize,
+}
+
+/// What came of one candidate.
+#[derive(Debug, Clone)]
+pub struct Fitted {
+    /// Cluster of every chunklet.
+    pub labels: Vec<u32>,
+    /// From the coordinates of the base to the space it worked in (rows = directions); `None` = the base itself.
+    pub map: Option<Matrix>,
+}
+
+/// Fits the candidates of one branch to these constraints. `None` when the run was stopped meanwhile.
+pub fn fit_branch(
+    ctx: &RunContext,
+    instance: &Instance<'_>,
+    chunklets: &Chunklets,
+    branch: Branch,
+    forms: &[Form],
+    restarts: usize,
+    stream: u64,
+) -> Result<Option<Vec<Fitted>>> {
+    let k = instance.k;
+    let base = &instance.bases[branch.base].x;
+    let learnt = match branch.rca {
+        None => None,
+        Some(shrinkage) => Some(whitened(base, chunklets.of_rows(), chunklets.len(), shrinkage)?),
+    };
+    let (x, map) = learnt.as_ref().map_or((base, None), |(x, map)| (x, Some(map)));
+    let weight = chunklet_weights(chunklets, instance.weights);
+    let refined = |votes: &Votes, labels: &[u32]| {
+        let mut labels = labels.to_vec();
+        refine::by_neighbours(votes, chunklets.graph(), &weight, k, &mut labels);
+        labels
+    };
+    let fit = |x: &Matrix, part: u64| kmeans(ctx, x, instance, chunklets, restarts, stream * 8 + part);
+    let votes_in = |x: &Matrix| Votes::new(&Neighbours::new(&ctx.pool, x), chunklets);
+
+    let needs_votes = forms.iter().any(|f| *f == Form::Neighbours || f.embeds_the_space());
+    let votes = needs_votes.then(|| match branch.rca {
+        None => Votes::new(&instance.neighbours[branch.base], chunklets),
+        Some(_) => votes_in(x),
+    });
+    let start = if forms.iter().all(|f| f.embeds_the_space()) { None } else { Some(fit(x, 0)?) };
+    let embedded = match &votes {
+        Some(votes) if forms.iter().any(|f| f.embeds_the_space()) => {
+            let coordinates = spectral::embed(votes, chunklets, k, &mut ctx.rng("spectral", stream * 8))?;
+            Some(fit(&coordinates, 1)?)
+        }
+        _ => None,
+    };
+    let relearnt = match &start {
+        Some(start) if forms.iter().any(|f| f.relearns()) => Some(relearn(ctx, x, instance, chunklets, start)?),
+        _ => None,
+    };
+    let relearnt_votes = relearnt
+        .as_ref()
+        .filter(|_| forms.iter().any(|f| f.relearns() && *f != Form::Relearnt))
+        .map(|r| votes_in(&r.x));
+    let mut out = Vec::new();
+    for form in forms {
+        if ctx.checkpoint().is_err() {
+            return Ok(None);
+        }
+        let of = |labels: &Option<Vec<u32>>| labels.clone().unwrap_or_default();
+        let labels = match (form, &votes, &relearnt, &relearnt_votes) {
+            (Form::Plain, ..) => of(&start),
+            (Form::Neighbours, Some(v), ..) => refined(v, &of(&start)),
+            (Form::Relearnt, _, Some(r), _) => r.labels.clone(),
+            (Form::RelearntNeighbours, _, Some(r), Some(v)) => refined(v, &r.labels),
+            (Form::Spectral, ..) => of(&embedded),
+            (Form::SpectralNeighbours, Some(v), ..) => refined(v, &of(&embedded)),
+            (Form::SpectralRelearntNeighbours, _, Some(_), Some(v)) => {
+                let coordinates = spectral::embed(v, chunklets, k, &mut ctx.rng("spectral", stream * 8 + 1))?;
+                refined(v, &fit(&coordinates, 2)?)
+            }
+            _ => unreachable!("everything a form needs was made above"),
+        };
+        let relearnt_map = relearnt.as_ref().filter(|_| form.relearns()).map(|r| match map {
+            // The relearnt map works on the coordinates of `x`: directions times directions.
+            Some(first) => super::linalg::project(&r.map, &first.transposed()),
+            None => r.map.clone(),
+        });
+        out.push(Fitted { labels, map: relearnt_map.or_else(|| map.cloned()) });
+    }
+    Ok(Some(out))
+}
+
+/// Total row weight of every chunklet.
+pub fn chunklet_weights(chunklets: &Chunklets, weights: Option<&[f64]>) -> Vec<f64> {
+    let of = |c: u32| match weights {
+        Some(w) => chunklets.members(c).iter().map(|&row| w[row as usize]).sum(),
+        None => chunklets.members(c).len() as f64,
+    };
+    (0..chunklets.len() as u32).map(of).collect()
+}
+
+/// Row labels to chunklet labels.
+pub fn of_chunklets(chunklets: &Chunklets, rows: &[u32]) -> Vec<u32> {
+    (0..chunklets.len() as u32).map(|c| rows[chunklets.members(c)[0] as usize]).collect()
+}
+
+/// Chunklet labels to row labels.
+pub fn of_rows(chunklets: &Chunklets, labels: &[u32]) -> Vec<u32> {
+    chunklets.of_rows().iter().map(|&c| labels[c as usize]).collect()
+}
+
+/// Coordinates as rows to cluster.
+fn lend<'a>(x: &'a Matrix, weights: Option<&'a [f64]>) -> Result<Dataset<'a, f64>> {
+    let data = Dataset::dense_trusted(x.values(), x.cols());
+    match weights {
+        Some(w) => data.with_weights(w),
+        None => Ok(data),
+    }
+}
+
+/// Constrained k-means on chunklets, best of a few starts: heavy chunklets that are apart, the rest by D².
+fn kmeans(
+    ctx: &RunContext,
+    x: &Matrix,
+    instance: &Instance<'_>,
+    chunklets: &Chunklets,
+    restarts: usize,
+    stream: u64,
+) -> Result<Vec<u32>> {
+    let data = lend(x, instance.weights)?;
+    let units = Units::new(&data, chunklets);
+    let mut rng = ctx.rng("candidates", stream);
+    let mut place = Exact::quick(&units, instance.k);
+    let mut best: Option<(f64, Vec<u32>)> = None;
+    for r in 0..restarts.max(1) {
+        let chosen = seeding::heavy_and_apart(&units, instance.k, r > 0, &mut rng);
+        let centres = seeding::kmeans_plus_plus(&ctx.pool, &units, instance.k, chosen, true, &mut rng);
+        let outcome = lloyd(ctx, &units, centres, LIMITS, &mut place)?;
+        if best.as_ref().is_none_or(|b| outcome.cost() < b.0) {
+            best = Some((outcome.cost(), outcome.labels));
+        }
+        if ctx.checkpoint().is_err() {
+            break;
+        }
+    }
+    Ok(of_chunklets(chunklets, &best.map(|b| b.1).unwrap_or_default()))
+}
+
+struct Relearnt {
+    x: Matrix,
+    map: Matrix,
+    labels: Vec<u32>,
+}
+
+/// Whitens by the shrunk covariance of the current clusters and iterates from their means, until nothing changes.
+fn relearn(
+    ctx: &RunContext,
+    x: &Matrix,
+    instance: &Instance<'_>,
+    chunklets: &Chunklets,
+    start: &[u32],
+) -> Result<Relearnt> {
+    let k = instance.k;
+    let mut labels = start.to_vec();
+    let mut found = None;
+    for _ in 0..RELEARNINGS {
+        let rows = of_rows(chunklets, &labels);
+        let (z, map) = whitened(x, &rows, k, Shrinkage::RowsPerColumn(1.0))?;
+        let data = lend(&z, instance.weights)?;
+        let units = Units::new(&data, chunklets);
+        let (centres, _) = means::means(&data, &rows, k);
+        let outcome = lloyd(ctx, &units, centres, LIMITS, &mut Exact::quick(&units, k))?;
+        let next = of_chunklets(chunklets, &outcome.labels);
+        let same = next == labels;
+        labels = next;
+        found = Some((z, map));
+        if same || ctx.checkpoint().is_err() {
+            break;
+        }
+    }
+    let (x, map) = found.unwrap_or_else(|| (x.clone(), Matrix::identity(x.cols())));
+    Ok(Relearnt { x, map, labels })
+}

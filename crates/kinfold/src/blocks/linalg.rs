@@ -1,0 +1,282 @@
+//! Dense symmetric eigenproblems, products and leading eigenvectors of operators. The only file that names faer, always
+//! sequential: the same bytes for any number of threads.
+//! Leading eigenvectors: block Krylov space {V, AV, …, A⁴V} of r + 2 vectors, Rayleigh–Ritz, one restart; the block form
+//! finds repeated eigenvalues (one per connected component of a graph). Cost O(r·depth) applications of the operator.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+
+use crate::data::Matrix;
+use crate::error::{Error, Result};
+use crate::rng::Rng;
+
+/// Eigenvalues of a symmetric matrix, largest first, and the eigenvectors as rows in the same order.
+pub fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
+    let n = a.rows();
+    debug_assert_eq!(n, a.cols());
+    if n == 0 {
+        return Ok((Vec::new(), Matrix::zeros(0, 0)));
+    }
+    let mut values = faer::Col::<f64>::zeros(n);
+    let mut vectors = faer::Mat::<f64>::zeros(n, n);
+    let need = self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Default::default());
+    let mut memory = MemBuffer::new(need);
+    self_adjoint_evd(
+        MatRef::from_row_major_slice(a.values(), n, n),
+        values.as_mut().as_diagonal_mut(),
+        Some(vectors.as_mut()),
+        Par::Seq,
+        MemStack::new(&mut memory),
+        Default::default(),
+    )
+    .map_err(|_| Error::Numeric(format!("the eigenvectors of a {n} × {n} matrix were not found")))?;
+    let mut rows = Matrix::zeros(n, n);
+    for (r, from) in (0..n).rev().enumerate() {
+        let row = rows.row_mut(r);
+        (0..n).for_each(|j| row[j] = vectors[(j, from)]);
+        fix_sign(row);
+    }
+    Ok(((0..n).rev().map(|i| values[i]).collect(), rows))
+}
+
+/// An eigenvector is known up to its sign; the entry of largest size is made positive.
+fn fix_sign(v: &mut [f64]) {
+    let largest = v.iter().copied().fold(0.0f64, |a, b| if b.abs() > a.abs() { b } else { a });
+    if largest < 0.0 {
+        v.iter_mut().for_each(|x| *x = -*x);
+    }
+}
+
+/// `out = a · bᵀ` for row-major a (p × d), b (q × d), out (p × q).
+pub fn times_transposed(a: &[f64], b: &[f64], dims: usize, out: &mut [f64]) {
+    if dims == 0 || out.is_empty() {
+        out.fill(0.0);
+        return;
+    }
+    let (p, q) = (a.len() / dims, b.len() / dims);
+    matmul(
+        MatMut::from_row_major_slice_mut(out, p, q),
+        Accum::Replace,
+        MatRef::from_row_major_slice(a, p, dims),
+        MatRef::from_row_major_slice(b, q, dims).transpose(),
+        1.0,
+        Par::Seq,
+    );
+}
+
+/// `xᵀ · x` for row-major x (n × d): d × d.
+pub fn gram_of_columns(x: &[f64], dims: usize) -> Matrix {
+    let mut out = Matrix::zeros(dims, dims);
+    if dims > 0 && !x.is_empty() {
+        let rows = x.len() / dims;
+        matmul(
+            MatMut::from_row_major_slice_mut(out.values_mut(), dims, dims),
+            Accum::Replace,
+            MatRef::from_row_major_slice(x, rows, dims).transpose(),
+            MatRef::from_row_major_slice(x, rows, dims),
+            1.0,
+            Par::Seq,
+        );
+    }
+    out
+}
+
+/// Every row of x (n × d) times every row of `directions` (r × d): n × r.
+pub fn project(x: &Matrix, directions: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(x.rows(), directions.rows());
+    times_transposed(x.values(), directions.values(), x.cols(), out.values_mut());
+    out
+}
+
+/// C^(−1/2) as rows: directions scaled so that the covariance C becomes the identity. Eigenvalues are kept above 1e-9 of
+/// the largest.
+pub fn inverse_root(c: &Matrix) -> Result<Matrix> {
+    let (values, mut vectors) = symmetric_eigen(c)?;
+    let floor = 1e-9 * values.first().copied().unwrap_or(0.0).max(1e-300);
+    for (i, value) in values.iter().enumerate() {
+        let scale = 1.0 / value.max(floor).sqrt();
+        vectors.row_mut(i).iter_mut().for_each(|v| *v *= scale);
+    }
+    Ok(vectors)
+}
+
+/// `Σ a·b` in eight lanes, fixed order.
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let (x, y) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest: f64 = x.remainder().iter().zip(y.remainder()).map(|(p, q)| p * q).sum();
+    for (p, q) in x.zip(y) {
+        for l in 0..8 {
+            lanes[l] += p[l] * q[l];
+        }
+    }
+    rest + ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]))
+}
+
+fn add_scaled(factor: f64, x: &[f64], y: &mut [f64]) {
+    y.iter_mut().zip(x).for_each(|(a, b)| *a += factor * b);
+}
+
+/// Krylov blocks per round and rounds.
+const DEPTH: usize = 5;
+const ROUNDS: usize = 2;
+/// Plain applications that clean the random start before anything is orthogonalised.
+const WARM_UP: usize = 10;
+
+/// The `wanted` eigenvectors of largest eigenvalue of a positive semidefinite operator on vectors of length `size`, as
+/// rows, best first. Up to `dense_up_to` the operator is written out and solved exactly.
+pub fn leading_eigenvectors(
+    size: usize,
+    wanted: usize,
+    dense_up_to: usize,
+    rng: &mut Rng,
+    apply: &(dyn Fn(&[f64], &mut [f64]) + Sync),
+) -> Result<Matrix> {
+    let wanted = wanted.min(size);
+    if size <= dense_up_to {
+        let mut whole = Matrix::zeros(size, size);
+        let mut unit = vec![0.0; size];
+        for i in 0..size {
+            unit[i] = 1.0;
+            apply(&unit, whole.row_mut(i));
+            unit[i] = 0.0;
+        }
+        let (_, vectors) = symmetric_eigen(&whole)?;
+        return Ok(Matrix::from_vec(size, vectors.values()[..wanted * size].to_vec()));
+    }
+    let width = (wanted + 2).min(size);
+    let mut block: Vec<Vec<f64>> = (0..width).map(|_| (0..size).map(|_| rng.unit() - 0.5).collect()).collect();
+    let mut image = vec![0.0; size];
+    for v in &mut block {
+        for _ in 0..WARM_UP {
+            apply(v, &mut image);
+            let norm = dot(&image, &image).sqrt();
+            let scale = if norm > 0.0 { 1.0 / norm } else { 1.0 };
+            v.iter_mut().zip(&image).for_each(|(v, i)| *v = i * scale);
+        }
+    }
+    for _ in 0..ROUNDS {
+        let mut basis: Vec<Vec<f64>> = Vec::new();
+        let mut images: Vec<Vec<f64>> = Vec::new();
+        let mut current = block;
+        for _ in 0..DEPTH {
+            let mut next = Vec::new();
+            for v in current {
+                if let Some(v) = orthogonalised(v, &basis)
+                    && basis.len() < size
+                {
+                    let mut image = vec![0.0; size];
+                    apply(&v, &mut image);
+                    basis.push(v);
+                    images.push(image.clone());
+                    next.push(image);
+                }
+            }
+            current = next;
+        }
+        let s = basis.len();
+        let mut small = Matrix::zeros(s, s);
+        for i in 0..s {
+            for j in 0..=i {
+                let value = dot(&basis[i], &images[j]);
+                small.row_mut(i)[j] = value;
+                small.row_mut(j)[i] = value;
+            }
+        }
+        let (_, vectors) = symmetric_eigen(&small)?;
+        block = (0..width.min(s))
+            .map(|c| {
+                let mut ritz = vec![0.0; size];
+                basis.iter().zip(vectors.row(c)).for_each(|(q, &v)| add_scaled(v, q, &mut ritz));
+                fix_sign(&mut ritz);
+                ritz
+            })
+            .collect();
+    }
+    let mut out = Matrix::zeros(0, size);
+    block.iter().take(wanted).for_each(|v| out.push(v));
+    Ok(out)
+}
+
+/// `v` without its part in the span of `basis`, of length 1; `None` when nothing is left.
+fn orthogonalised(mut v: Vec<f64>, basis: &[Vec<f64>]) -> Option<Vec<f64>> {
+    let before = dot(&v, &v).sqrt();
+    let mut norm = before;
+    for _ in 0..2 {
+        for q in basis {
+            let c = dot(q, &v);
+            add_scaled(-c, q, &mut v);
+        }
+        let after = dot(&v, &v).sqrt();
+        let digits_left = after >= 0.1 * norm;
+        norm = after;
+        if digits_left {
+            break;
+        }
+    }
+    if !(norm > 1e-8 * before) {
+        return None;
+    }
+    v.iter_mut().for_each(|x| *x /= norm);
+    Some(v)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random_symmetric(n: usize, seed: u64) -> Matrix {
+        let mut rng = Rng::stream(seed, "test", 0);
+        let x = Matrix::from_vec(n, (0..2 * n * n).map(|_| rng.normal()).collect());
+        gram_of_columns(x.values(), n)
+    }
+
+    #[test]
+    fn eigenvectors_satisfy_their_equation_and_are_sorted() {
+        let a = random_symmetric(17, 1);
+        let (values, vectors) = symmetric_eigen(&a).unwrap();
+        assert!(values.windows(2).all(|w| w[0] >= w[1]));
+        for (c, value) in values.iter().enumerate() {
+            for i in 0..17 {
+                assert!((dot(a.row(i), vectors.row(c)) - value * vectors.row(c)[i]).abs() < 1e-9 * values[0]);
+            }
+        }
+    }
+
+    #[test]
+    fn krylov_finds_what_the_dense_solver_finds() {
+        let n = 150;
+        let mut a = random_symmetric(n, 2);
+        // A decaying spectrum with a repeated top value, as a graph of two components has.
+        let (_, v) = symmetric_eigen(&a).unwrap();
+        let spectrum: Vec<f64> = (0..n).map(|i| if i < 2 { 1.0 } else { 0.9 / (i as f64) }).collect();
+        for i in 0..n {
+            for j in 0..n {
+                a.row_mut(i)[j] = (0..n).map(|c| spectrum[c] * v.row(c)[i] * v.row(c)[j]).sum();
+            }
+        }
+        let apply = |x: &[f64], y: &mut [f64]| (0..n).for_each(|i| y[i] = dot(a.row(i), x));
+        let found = leading_eigenvectors(n, 4, 0, &mut Rng::stream(3, "test", 0), &apply).unwrap();
+        for c in 0..4 {
+            let mut image = vec![0.0; n];
+            apply(found.row(c), &mut image);
+            let value = dot(&image, found.row(c));
+            assert!((value - spectrum[c]).abs() < 1e-6, "{value} {}", spectrum[c]);
+        }
+    }
+
+    #[test]
+    fn whitening_makes_the_covariance_the_identity() {
+        let c = random_symmetric(6, 4);
+        let w = inverse_root(&c).unwrap();
+        let half = project(&w, &c);
+        let whole = project(&half, &w);
+        for i in 0..6 {
+            for j in 0..6 {
+                assert!((whole.row(i)[j] - f64::from(u8::from(i == j))).abs() < 1e-8);
+            }
+        }
+    }
+}

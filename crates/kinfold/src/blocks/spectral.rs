@@ -1,0 +1,44 @@
+//! Spectral embedding of the chunklets (Ng, Jordan, Weiss 2002, on votes between neighbours): must-links are exact since
+//! a chunklet is one node, edges between cannot-linked chunklets are removed; the k leading eigenvectors of
+//! D^(−1/2) W D^(−1/2), rows to length 1. Cost O(k·links) per application, a few dozen applications.
+
+use super::linalg::leading_eigenvectors;
+use super::neighbours::Votes;
+use crate::constraints::Chunklets;
+use crate::data::Matrix;
+use crate::error::Result;
+use crate::rng::Rng;
+
+/// Up to this many chunklets the eigenproblem is solved exactly.
+const DENSE: usize = 150;
+
+/// Coordinates of every row (equal within a chunklet), `wanted` columns at most.
+pub fn embed(votes: &Votes, chunklets: &Chunklets, wanted: usize, rng: &mut Rng) -> Result<Matrix> {
+    let m = chunklets.len();
+    let graph = chunklets.graph();
+    let links: Vec<Vec<(u32, f64)>> =
+        (0..m).map(|u| votes.of(u).iter().copied().filter(|e| !graph.has_edge(u as u32, e.0)).collect()).collect();
+    let root: Vec<f64> =
+        (0..m).map(|u| 1.0 / (votes.own[u] + links[u].iter().map(|e| e.1).sum::<f64>()).max(1e-9).sqrt()).collect();
+    // (A + I) / 2 has the same eigenvectors and no negative eigenvalue, which power steps need.
+    let apply = |x: &[f64], y: &mut [f64]| {
+        for u in 0..m {
+            let mut sum = votes.own[u] * root[u] * x[u];
+            for &(v, w) in &links[u] {
+                sum += w * root[v as usize] * x[v as usize];
+            }
+            y[u] = 0.5 * (sum * root[u] + x[u]);
+        }
+    };
+    let vectors = leading_eigenvectors(m, wanted, DENSE, rng, &apply)?;
+    let mut out = Matrix::zeros(chunklets.n(), vectors.rows());
+    for row in 0..chunklets.n() {
+        let target = out.row_mut(row);
+        target.iter_mut().enumerate().for_each(|(c, t)| *t = vectors.row(c)[chunklets.of(row) as usize]);
+        let norm = target.iter().map(|v| v * v).sum::<f64>().sqrt();
+        if norm > 1e-12 {
+            target.iter_mut().for_each(|v| *v /= norm);
+        }
+    }
+    Ok(out)
+}
