@@ -190,7 +190,7 @@ pub struct CheckArgs {
 #[derive(Debug, Args)]
 pub struct EvalArgs {
     /// Labels: a CSV with the columns id,label, as `cluster` writes it, or a table with the classes in it
-    #[arg(value_name = "LABELS", value_hint = ValueHint::FilePath)]
+    #[arg(id = "scored", value_name = "LABELS", value_hint = ValueHint::FilePath)]
     pub labels: String,
     /// Column of known classes, in LABELS or in --data
     #[arg(long, value_name = "COLUMN")]

@@ -1,5 +1,7 @@
 //! `kinfold check`: do the constraints hold together, for which k, and what is the cheapest repair?
 
+use std::time::Duration;
+
 use kinfold::constraints::{
     Chunklets, ConstraintSet, Feasibility, FeasibleOptions, Kind, Repair, RepairOptions, SmallestK, feasible, repair,
     smallest_k,
@@ -25,10 +27,12 @@ pub fn run(session: &Session, args: &CheckArgs) -> Done {
     }
 
     let (chunklets, conflicts) = given.close_lenient(0.0)?;
+    // The smallest k is advice: it gets less time than the verdict that was asked for.
     let options = FeasibleOptions { exact_k: true, ..FeasibleOptions::default() };
+    let advice = FeasibleOptions { time_limit: Duration::from_secs(2), ..options };
     // The cannot-links that contradict a chain are not in the graph, so this speaks of the rest.
     let verdict = args.k.map(|k| (k, feasible(&chunklets, k, &options)));
-    let smallest = smallest_k(&chunklets, &options);
+    let smallest = smallest_k(&chunklets, &advice);
     let possible = conflicts.is_empty() && !matches!(&verdict, Some((_, Feasibility::Infeasible(_))));
     let mended = if possible || args.no_repair {
         None
