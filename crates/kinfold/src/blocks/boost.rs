@@ -81,6 +81,8 @@ pub struct Plan {
     pub order: Order,
     /// Do broken constraints come first in the next round? Otherwise every round has an order of its own.
     pub adaptive: bool,
+    /// Fresh centres in every round?
+    pub redraw: bool,
     /// Starts of the final kernel k-means.
     pub final_restarts: usize,
     /// Single moves at its end?
@@ -120,10 +122,10 @@ pub fn boost<F: Float>(ctx: &RunContext, material: &Material<'_, F>, plan: &Plan
             (_, true) => by_priority(&base, &priorities),
             (_, false) => links.order(plan.order, &mut ctx.rng("order", t as u64)),
         };
-        let mut rng = ctx.rng("round", t as u64);
+        let mut rng = ctx.rng("round", if plan.redraw { t as u64 } else { 0 });
         let sweeps = ckm(ctx, points.as_mut(), links, &order, plan.weak, &mut rng);
         holds.iter_mut().enumerate().for_each(|(s, h)| *h = links.holds(s, &sweeps.labels));
-        let error: f64 = holds.iter().zip(&priorities).filter(|(h, _)| !**h).map(|(_, p)| p.exp()).sum();
+        let error: f64 = holds.iter().zip(&priorities).filter(|(h, _)| !**h).map(|(_, p)| p.exp()).sum::<f64>() + 0.0;
         trace.push(error);
         let clean = holds.iter().all(|h| *h);
         if !clean && error >= 0.5 {

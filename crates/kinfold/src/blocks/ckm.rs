@@ -32,6 +32,8 @@ crate::choice! {
         Random = "random",
         /// Breadth first over the graph of the constraints: each meets a point that is placed already.
         Component = "component",
+        /// By the rows they name, as the authors' program walks a matrix of constraints.
+        Index = "index",
     }
 }
 
@@ -145,11 +147,12 @@ impl Links {
     /// An order of the constraints to start from.
     pub fn order(&self, order: Order, rng: &mut Rng) -> Vec<u32> {
         let mut all: Vec<u32> = (0..self.len() as u32).collect();
-        rng.shuffle(&mut all);
-        match order {
-            Order::Random => all,
-            Order::Component => self.breadth_first(&all),
+        if order == Order::Index {
+            all.sort_by_key(|&s| (self.links[s as usize].a, self.links[s as usize].b));
+            return all;
         }
+        rng.shuffle(&mut all);
+        if order == Order::Component { self.breadth_first(&all) } else { all }
     }
 
     /// Every constraint when the first of its points is visited; new starts and neighbours in the order given.
