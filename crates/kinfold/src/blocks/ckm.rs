@@ -244,6 +244,10 @@ pub fn ckm(
     let walk: Vec<Link> = order.iter().map(|&s| links.links[s as usize]).collect();
     let mut is_bound = vec![false; n];
     links.bound.iter().for_each(|&i| is_bound[i as usize] = true);
+    let free: Vec<u32> = (0..n as u32).filter(|&i| !is_bound[i as usize]).collect();
+    // The kernel for all rows is for where most are free.
+    let mostly_free = 4 * free.len() >= 3 * n;
+    let mut near_free = vec![Near::default(); if mostly_free { 0 } else { free.len() }];
     let mut near = vec![Near::default(); links.bound.len()];
     let mut placed = vec![NOWHERE; links.bound.len()];
     let mut distances = vec![0.0; n];
@@ -253,8 +257,13 @@ pub fn ckm(
     let mut trace: Vec<f64> = Vec::new();
     let mut termination = Termination::MaxIterations;
     for _ in 0..settings.max_iter.max(1) {
-        if links.bound.len() < n {
+        if mostly_free {
             points.nearest(pool, &mut now, &mut distances);
+        } else {
+            points.two_nearest(pool, &free, &mut near_free);
+            for (&i, near) in free.iter().zip(&near_free) {
+                (now[i as usize], distances[i as usize]) = (near.first, near.first_d2);
+            }
         }
         points.two_nearest(pool, &links.bound, &mut near);
         place(&walk, &near, &mut placed);
