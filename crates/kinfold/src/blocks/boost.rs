@@ -8,7 +8,7 @@
 use super::centred::centred;
 use super::ckm::{self, Base, Links, Order, ckm};
 use super::kernel::{Affinity, Space};
-use super::kernel_kmeans::{Feature, Limits, kernel_kmeans, nearest_seed, seeds};
+use super::kernel_kmeans::{Feature, Limits, kernel_kmeans, start};
 use super::par::Pool;
 use super::restarts;
 use super::tuples::Tuples;
@@ -81,6 +81,8 @@ pub struct Plan {
     pub order: Order,
     /// Do broken constraints come first in the next round? Otherwise every round has an order of its own.
     pub adaptive: bool,
+    /// Fresh centres in every round?
+    pub redraw: bool,
     /// Starts of the final kernel k-means.
     pub final_restarts: usize,
     /// Single moves at its end?
@@ -106,7 +108,9 @@ pub struct Boosted {
 pub fn boost<F: Float>(ctx: &RunContext, material: &Material<'_, F>, plan: &Plan) -> Result<Boosted> {
     let (space, links) = (&material.space, &material.links);
     let mut priorities: Vec<f64> = links.shares().iter().map(|s| s.ln()).collect();
-    let base = links.order(plan.order, &mut ctx.rng("order", 0));
+    let mut order = links.order(plan.order, &mut ctx.rng("order", 0));
+    let mut rank = vec![0u32; links.len()];
+    order.iter().zip(0..).for_each(|(&s, at)| rank[s as usize] = at);
     let mut points = centred(space);
     let mut rounds: Vec<(f64, Vec<u16>)> = Vec::new();
     let (mut trace, mut notes) = (Vec::new(), Vec::new());
@@ -115,15 +119,16 @@ pub fn boost<F: Float>(ctx: &RunContext, material: &Material<'_, F>, plan: &Plan
     let mut holds = vec![true; links.len()];
     for t in 0..plan.rounds.max(1) {
         ctx.progress("rounds", t as u64, Some(plan.rounds as u64));
-        let order = match (t, plan.adaptive) {
-            (0, _) => base.clone(),
-            (_, true) => by_priority(&base, &priorities),
-            (_, false) => links.order(plan.order, &mut ctx.rng("order", t as u64)),
-        };
-        let mut rng = ctx.rng("round", t as u64);
+        if t > 0 {
+            order = match plan.adaptive {
+                true => by_priority(&order, &holds, &priorities, &rank),
+                false => links.order(plan.order, &mut ctx.rng("order", t as u64)),
+            };
+        }
+        let mut rng = ctx.rng("round", if plan.redraw { t as u64 } else { 0 });
         let sweeps = ckm(ctx, points.as_mut(), links, &order, plan.weak, &mut rng);
         holds.iter_mut().enumerate().for_each(|(s, h)| *h = links.holds(s, &sweeps.labels));
-        let error: f64 = holds.iter().zip(&priorities).filter(|(h, _)| !**h).map(|(_, p)| p.exp()).sum();
+        let error: f64 = holds.iter().zip(&priorities).filter(|(h, _)| !**h).map(|(_, p)| p.exp()).sum::<f64>() + 0.0;
         trace.push(error);
         let clean = holds.iter().all(|h| *h);
         if !clean && error >= 0.5 {
@@ -164,8 +169,8 @@ pub fn boost<F: Float>(ctx: &RunContext, material: &Material<'_, F>, plan: &Plan
     let limits = Limits { max_iter: 300, refine: plan.refine };
     let k = plan.weak.k;
     let outcome = restarts::best_of(ctx, plan.final_restarts.max(1), tuples.len() * kept, |ctx, r| {
-        let chosen = seeds(&ctx.pool, &tuples, k, plan.weak.init, &mut ctx.rng("final", r));
-        Ok(kernel_kmeans(ctx, &tuples, nearest_seed(&ctx.pool, &tuples, &chosen), k, limits))
+        let start = start(&ctx.pool, &tuples, k, plan.weak.init, &mut ctx.rng("final", r));
+        Ok(kernel_kmeans(ctx, &tuples, start, k, limits))
     })?;
     if let Termination::Cancelled | Termination::Deadline = outcome.termination {
         termination = outcome.termination;
@@ -190,11 +195,25 @@ pub fn check_labels(method: &'static str, k: usize) -> Result<()> {
     Err(Error::Unsupported { method, why: format!("takes at most {} clusters, not {k}", 1 << 16) })
 }
 
-/// Constraints in descending priority, equal ones in the order of `base`.
-fn by_priority(base: &[u32], priorities: &[f64]) -> Vec<u32> {
-    let mut keyed: Vec<(f64, u32)> = base.iter().zip(0..).map(|(&s, rank)| (priorities[s as usize], rank)).collect();
-    keyed.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
-    keyed.into_iter().map(|(_, rank)| base[rank as usize]).collect()
+/// Constraints in descending priority, equal ones by `rank`, from the order of the round before. All that held fell by
+/// one factor and all that broke rose by one, so either part is in order already: a merge does it.
+fn by_priority(before: &[u32], holds: &[bool], priorities: &[f64], rank: &[u32]) -> Vec<u32> {
+    let (kept, broken): (Vec<u32>, Vec<u32>) = before.iter().partition(|&&s| holds[s as usize]);
+    let mut kept = kept.into_iter().peekable();
+    let mut order = Vec::with_capacity(before.len());
+    for s in broken {
+        let earlier = |&k: &u32| {
+            let by_rank = rank[k as usize] < rank[s as usize];
+            let (p, q) = (priorities[k as usize], priorities[s as usize]);
+            p > q || (p == q && by_rank)
+        };
+        while let Some(k) = kept.next_if(earlier) {
+            order.push(k);
+        }
+        order.push(s);
+    }
+    order.extend(kept);
+    order
 }
 
 /// ln ρ_s ∓= α, then Σ ρ = 1 again.
@@ -219,7 +238,8 @@ mod tests {
         let broken: f64 = p.iter().zip(&holds).filter(|(_, h)| !**h).map(|(p, _)| p.exp()).sum();
         assert!((broken - 0.5).abs() < 1e-12);
         assert!((p.iter().map(|p| p.exp()).sum::<f64>() - 1.0).abs() < 1e-12);
-        assert_eq!(by_priority(&[4, 3, 2, 1, 0], &p), [1, 2, 4, 3, 0]);
+        // Ranks of a start in descending order of share, of which the round kept 2, 3, 0 and broke 1, 4.
+        assert_eq!(by_priority(&[2, 3, 1, 4, 0], &holds, &p, &[4, 2, 0, 1, 3]), [1, 2, 4, 3, 0]);
     }
 
     #[test]
@@ -232,7 +252,24 @@ mod tests {
     }
 
     #[test]
-    fn equal_priorities_keep_the_given_order() {
-        assert_eq!(by_priority(&[2, 0, 3, 1], &[0.0, 0.0, 1.0, 0.0]), [2, 0, 3, 1]);
+    fn merging_is_sorting_by_priority_and_rank() {
+        let mut rng = crate::rng::Rng::stream(1, "merge test", 0);
+        let count = 40;
+        let mut order: Vec<u32> = (0..count).collect();
+        rng.shuffle(&mut order);
+        let mut rank = vec![0; count as usize];
+        order.iter().zip(0..).for_each(|(&s, at)| rank[s as usize] = at);
+        let mut p = vec![-(f64::from(count).ln()); count as usize];
+        for _ in 0..30 {
+            let holds: Vec<bool> = (0..count).map(|_| rng.unit() < 0.7).collect();
+            reweigh(&mut p, &holds, 0.25);
+            order = by_priority(&order, &holds, &p, &rank);
+            let priority = |at: usize| p[order[at] as usize];
+            assert!((1..order.len()).all(|at| priority(at) <= priority(at - 1)));
+            let mut all = order.clone();
+            all.sort_unstable();
+            assert!(all.iter().zip(0..).all(|(s, i)| *s == i));
+        }
+        assert_eq!(by_priority(&[2, 0, 3, 1], &[true, false, true, true], &[0.0; 4], &[1, 3, 0, 2]), [2, 0, 3, 1]);
     }
 }

@@ -11,6 +11,7 @@ use super::units::Units;
 use crate::constraints::Chunklets;
 use crate::data::{Dataset, Float, Matrix, Rows};
 use crate::kernels::Centres;
+use crate::kernels::two_nearest::{LANES, two_nearest};
 use crate::rng::Rng;
 
 /// The two nearest centres of a point. With one centre there is no second: it repeats the first at infinity.
@@ -109,60 +110,12 @@ pub fn seed_rows<F: Float>(pool: &Pool, data: &Dataset<'_, F>, k: usize, init: I
     }
 }
 
-const LANES: usize = 8;
 const BLOCK: usize = 256;
 
 impl<F: Float> RowCentres<'_, F> {
     fn moved(&mut self) {
         if self.data.is_sparse() {
             self.transposed = self.centres.transposed();
-        }
-    }
-
-    /// The nearest two of up to `LANES` dense rows: one lane per row, so that the compiler can use vectors.
-    fn lanes(&self, rows: &[&[F]], buffer: &mut [[f64; LANES]], out: &mut [Near]) {
-        for (lane, row) in rows.iter().enumerate() {
-            buffer.iter_mut().zip(*row).for_each(|(b, v)| b[lane] = v.to_f64());
-        }
-        let mut first = [f64::INFINITY; LANES];
-        let mut second = [f64::INFINITY; LANES];
-        let mut first_at = [0.0; LANES];
-        let mut second_at = [0.0; LANES];
-        for (c, centre) in self.centres.iter().enumerate() {
-            let mut sum = [0.0; LANES];
-            for (x, &v) in buffer.iter().zip(centre) {
-                for lane in 0..LANES {
-                    sum[lane] += (x[lane] - v) * (x[lane] - v);
-                }
-            }
-            let number = c as f64;
-            for lane in 0..LANES {
-                let (closest, closer) = (sum[lane] < first[lane], sum[lane] < second[lane]);
-                second[lane] = if closest {
-                    first[lane]
-                } else if closer {
-                    sum[lane]
-                } else {
-                    second[lane]
-                };
-                second_at[lane] = if closest {
-                    first_at[lane]
-                } else if closer {
-                    number
-                } else {
-                    second_at[lane]
-                };
-                first[lane] = if closest { sum[lane] } else { first[lane] };
-                first_at[lane] = if closest { number } else { first_at[lane] };
-            }
-        }
-        for (lane, near) in out.iter_mut().enumerate() {
-            *near = Near {
-                first: first_at[lane] as u32,
-                second: second_at[lane] as u32,
-                first_d2: first[lane],
-                second_d2: second[lane],
-            };
         }
     }
 }
@@ -207,7 +160,15 @@ impl<F: Float> Centred for RowCentres<'_, F> {
                     for (row, &i) in rows.iter_mut().zip(&points[first..first + out.len()]) {
                         *row = d.row(i as usize);
                     }
-                    self.lanes(&rows[..out.len()], &mut buffer, out);
+                    let found = two_nearest(&self.centres, &rows[..out.len()], &mut buffer);
+                    for (lane, near) in out.iter_mut().enumerate() {
+                        *near = Near {
+                            first: found.first[lane],
+                            second: found.second[lane],
+                            first_d2: found.first_d2[lane],
+                            second_d2: found.second_d2[lane],
+                        };
+                    }
                 }
             }
             Rows::Sparse(s) => {

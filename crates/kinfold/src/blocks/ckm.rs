@@ -32,6 +32,8 @@ crate::choice! {
         Random = "random",
         /// Breadth first over the graph of the constraints: each meets a point that is placed already.
         Component = "component",
+        /// By the rows they name, as the authors' program walks a matrix of constraints.
+        Index = "index",
     }
 }
 
@@ -145,11 +147,12 @@ impl Links {
     /// An order of the constraints to start from.
     pub fn order(&self, order: Order, rng: &mut Rng) -> Vec<u32> {
         let mut all: Vec<u32> = (0..self.len() as u32).collect();
-        rng.shuffle(&mut all);
-        match order {
-            Order::Random => all,
-            Order::Component => self.breadth_first(&all),
+        if order == Order::Index {
+            all.sort_by_key(|&s| (self.links[s as usize].a, self.links[s as usize].b));
+            return all;
         }
+        rng.shuffle(&mut all);
+        if order == Order::Component { self.breadth_first(&all) } else { all }
     }
 
     /// Every constraint when the first of its points is visited; new starts and neighbours in the order given.
@@ -241,6 +244,10 @@ pub fn ckm(
     let walk: Vec<Link> = order.iter().map(|&s| links.links[s as usize]).collect();
     let mut is_bound = vec![false; n];
     links.bound.iter().for_each(|&i| is_bound[i as usize] = true);
+    let free: Vec<u32> = (0..n as u32).filter(|&i| !is_bound[i as usize]).collect();
+    // The kernel for all rows is for where most are free.
+    let mostly_free = 4 * free.len() >= 3 * n;
+    let mut near_free = vec![Near::default(); if mostly_free { 0 } else { free.len() }];
     let mut near = vec![Near::default(); links.bound.len()];
     let mut placed = vec![NOWHERE; links.bound.len()];
     let mut distances = vec![0.0; n];
@@ -250,8 +257,13 @@ pub fn ckm(
     let mut trace: Vec<f64> = Vec::new();
     let mut termination = Termination::MaxIterations;
     for _ in 0..settings.max_iter.max(1) {
-        if links.bound.len() < n {
+        if mostly_free {
             points.nearest(pool, &mut now, &mut distances);
+        } else {
+            points.two_nearest(pool, &free, &mut near_free);
+            for (&i, near) in free.iter().zip(&near_free) {
+                (now[i as usize], distances[i as usize]) = (near.first, near.first_d2);
+            }
         }
         points.two_nearest(pool, &links.bound, &mut near);
         place(&walk, &near, &mut placed);

@@ -356,22 +356,52 @@ pub fn kernel_kmeans<P: Feature>(ctx: &RunContext, points: &P, start: Vec<u32>, 
 
 /// Draws k points to start from.
 pub fn seeds<P: Feature>(pool: &Pool, points: &P, k: usize, init: Init, rng: &mut Rng) -> Vec<u32> {
+    draw(pool, points, k, init, rng, &mut |_, _| {})
+}
+
+/// Draws k points and gives every point the nearest of them, the first of equals.
+pub fn start<P: Feature>(pool: &Pool, points: &P, k: usize, init: Init, rng: &mut Rng) -> Vec<u32> {
+    let mut nearest = vec![(f64::INFINITY, 0u32); points.len()];
+    draw(pool, points, k, init, rng, &mut |h, distances| {
+        for (near, &d) in nearest.iter_mut().zip(distances) {
+            if d < near.0 {
+                *near = (d, h);
+            }
+        }
+    });
+    nearest.into_iter().map(|(_, h)| h).collect()
+}
+
+/// Draws points one by one and shows the squared distances of all points to each.
+fn draw<P: Feature>(
+    pool: &Pool,
+    points: &P,
+    k: usize,
+    init: Init,
+    rng: &mut Rng,
+    show: &mut dyn FnMut(u32, &[f64]),
+) -> Vec<u32> {
     let n = points.len();
     let mut nearest = vec![f64::INFINITY; n];
+    let mut distances = vec![0.0; n];
     let weights: Vec<f64> = (0..n).map(|i| points.weight(i)).collect();
     let first = match init {
         Init::KmeansPlusPlus => rng.weighted(&weights).unwrap_or(0),
         Init::FarthestFirst => rng.below(n),
     };
     let mut chosen = vec![first as u32];
-    while chosen.len() < k {
+    loop {
         let last = chosen[chosen.len() - 1] as usize;
-        pool.map_chunks_mut(&mut nearest, 4096, |start, slice| {
-            slice.iter_mut().enumerate().for_each(|(i, d)| *d = d.min(points.distance2(start + i, last)));
+        pool.map_chunks_mut(&mut distances, 4096, |start, slice| {
+            slice.iter_mut().enumerate().for_each(|(i, d)| *d = points.distance2(start + i, last));
         });
+        show(chosen.len() as u32 - 1, &distances);
+        if chosen.len() == k {
+            return chosen;
+        }
+        nearest.iter_mut().zip(&distances).for_each(|(near, d)| *near = near.min(*d));
         chosen.push(next_seed(&nearest, &weights, &chosen, init, rng));
     }
-    chosen
 }
 
 /// The next starting point, given the squared distance of every point to the chosen ones. When all coincide with one,
@@ -399,23 +429,6 @@ pub fn next_seed(nearest: &[f64], weights: &[f64], chosen: &[u32], init: Init, r
         },
         |i| i as u32,
     )
-}
-
-/// The seed nearest to every point, the first of equals.
-pub fn nearest_seed<P: Feature>(pool: &Pool, points: &P, seeds: &[u32]) -> Vec<u32> {
-    let mut labels = vec![0u32; points.len()];
-    pool.map_chunks_mut(&mut labels, 4096, |start, slice| {
-        for (i, label) in slice.iter_mut().enumerate() {
-            let mut best = f64::INFINITY;
-            for (h, &seed) in seeds.iter().enumerate() {
-                let d = points.distance2(start + i, seed as usize);
-                if d < best {
-                    (best, *label) = (d, h as u32);
-                }
-            }
-        }
-    });
-    labels
 }
 
 #[cfg(test)]
@@ -483,8 +496,7 @@ mod tests {
                 }
             }
             let gram = Gram::from_values(values, (0..n).map(|i| 1.0 + (i % 2) as f64).collect());
-            let start =
-                nearest_seed(&Pool::new(1), &gram, &seeds(&Pool::new(1), &gram, 3, Init::FarthestFirst, &mut rng));
+            let start = start(&Pool::new(1), &gram, 3, Init::FarthestFirst, &mut rng);
             let ctx = RunContext::new(case).with_threads(1);
             let outcome = kernel_kmeans(&ctx, &gram, start, 3, Limits { max_iter: 300, refine: true });
             assert!(outcome.trace.windows(2).all(|w| w[1] <= w[0]), "{:?}", outcome.trace);
@@ -501,7 +513,7 @@ mod tests {
         let ctx = RunContext::new(0).with_threads(1);
         let pool = Pool::new(1);
         let mut rng = Rng::stream(5, "kernel k-means test", 2);
-        let start = nearest_seed(&pool, &gram, &seeds(&pool, &gram, 4, Init::KmeansPlusPlus, &mut rng));
+        let start = start(&pool, &gram, 4, Init::KmeansPlusPlus, &mut rng);
         let outcome = kernel_kmeans(&ctx, &gram, start, 4, Limits { max_iter: 300, refine: true });
         for i in 0..25 {
             for h in 0..4 {

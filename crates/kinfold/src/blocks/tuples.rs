@@ -57,6 +57,17 @@ impl Tuples {
         self.point_of.iter().map(|&p| point_labels[p as usize]).collect()
     }
 
+    fn products_of<const K: usize>(&self, sums: &TupleSums, i: usize, out: &mut [f64]) {
+        let mut total = [0.0; K];
+        let rounds = sums.counts.chunks_exact(self.clusters * K);
+        for ((&q, alpha), round) in self.tuple(i).iter().zip(&self.importance).zip(rounds) {
+            if let Some(counts) = round[q as usize * K..].first_chunk::<K>() {
+                total.iter_mut().zip(counts).for_each(|(t, c)| *t += alpha * c);
+            }
+        }
+        out.copy_from_slice(&total);
+    }
+
     fn tuple(&self, i: usize) -> &[u16] {
         &self.labels[i * self.rounds..(i + 1) * self.rounds]
     }
@@ -104,10 +115,22 @@ impl Feature for Tuples {
         }
     }
     fn products(&self, sums: &TupleSums, i: usize, out: &mut [f64]) {
-        out.fill(0.0);
-        for ((t, &q), alpha) in self.tuple(i).iter().enumerate().zip(&self.importance) {
-            let at = (t * self.clusters + q as usize) * sums.k;
-            out.iter_mut().zip(&sums.counts[at..at + sums.k]).for_each(|(o, c)| *o += alpha * c);
+        // A small number of clusters stays in registers.
+        match sums.k {
+            2 => self.products_of::<2>(sums, i, out),
+            3 => self.products_of::<3>(sums, i, out),
+            4 => self.products_of::<4>(sums, i, out),
+            5 => self.products_of::<5>(sums, i, out),
+            6 => self.products_of::<6>(sums, i, out),
+            7 => self.products_of::<7>(sums, i, out),
+            8 => self.products_of::<8>(sums, i, out),
+            k => {
+                out.fill(0.0);
+                for ((t, &q), alpha) in self.tuple(i).iter().enumerate().zip(&self.importance) {
+                    let at = (t * self.clusters + q as usize) * k;
+                    out.iter_mut().zip(&sums.counts[at..at + k]).for_each(|(o, c)| *o += alpha * c);
+                }
+            }
         }
     }
     fn squares(&self, sums: &TupleSums, _: &[u32], k: usize) -> Vec<f64> {
@@ -125,7 +148,7 @@ impl Feature for Tuples {
 mod tests {
     use super::*;
     use crate::blocks::kernel::Gram;
-    use crate::blocks::kernel_kmeans::{Clusters, Init, Limits, kernel_kmeans, nearest_seed, seeds};
+    use crate::blocks::kernel_kmeans::{Clusters, Init, Limits, kernel_kmeans, start};
     use crate::context::RunContext;
     use crate::rng::Rng;
 
@@ -166,8 +189,7 @@ mod tests {
             let tuples = Tuples::new(&rounds, &weights);
             let whole = dense(&rounds, &weights);
             assert!(tuples.len() <= n / 3 && tuples.len() >= 2, "{} of {n}", tuples.len());
-            let chosen = seeds(&ctx.pool, &tuples, k.min(tuples.len()), Init::KmeansPlusPlus, &mut rng);
-            let start = nearest_seed(&ctx.pool, &tuples, &chosen);
+            let start = start(&ctx.pool, &tuples, k.min(tuples.len()), Init::KmeansPlusPlus, &mut rng);
             for refine in [false, true] {
                 let limits = Limits { max_iter: 300, refine };
                 let by_tuples = kernel_kmeans(&ctx, &tuples, start.clone(), k, limits);
@@ -207,8 +229,7 @@ mod tests {
             vec![(0.3, vec![0, 0, 1, 2, 1, 0, 2]), (0.0, vec![0; 7]), (100.0, partition.clone())],
         ] {
             let tuples = Tuples::new(&rounds, &[1.0; 7]);
-            let chosen = seeds(&ctx.pool, &tuples, 3, Init::FarthestFirst, &mut ctx.rng("x", 0));
-            let start = nearest_seed(&ctx.pool, &tuples, &chosen);
+            let start = start(&ctx.pool, &tuples, 3, Init::FarthestFirst, &mut ctx.rng("x", 0));
             let labels = tuples.spread(&kernel_kmeans(&ctx, &tuples, start, 3, limits).labels);
             for i in 0..7 {
                 for j in 0..7 {

@@ -2,5 +2,6 @@
 //! plain twin that it is tested against.
 
 pub(crate) mod nearest;
+pub(crate) mod two_nearest;
 
 pub(crate) use nearest::Centres;

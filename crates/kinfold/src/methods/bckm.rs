@@ -24,6 +24,8 @@ crate::params! {
         init: Init = Init::KmeansPlusPlus;
         /// Order of constraints of equal priority, drawn once.
         order: Order = Order::Random;
+        /// Fresh starting centres in every round; no: the same in all.
+        redraw: bool = true;
         /// What is placed: rows as in the paper, or chunklets, which cannot break a must-link.
         base: Base = Base::Rows;
         /// How alike two rows are.
@@ -76,6 +78,7 @@ impl Method for Bckm {
             alpha_star: p.alpha_star,
             order: p.order,
             adaptive: true,
+            redraw: p.redraw,
             final_restarts: p.final_restarts,
             refine: p.refine,
             weak: Settings { k: problem.k, init: p.init, max_iter: p.max_iter },

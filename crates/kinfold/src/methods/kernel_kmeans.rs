@@ -7,7 +7,7 @@
 use super::{Clustering, Info, Listens, Method, Problem};
 use crate::blocks::centred::seed_rows;
 use crate::blocks::kernel::{Affinity, Gram, Kernel, Space};
-use crate::blocks::kernel_kmeans::{Clusters, Init, Limits, kernel_kmeans, nearest_seed, seeds};
+use crate::blocks::kernel_kmeans::{Clusters, Init, Limits, kernel_kmeans, start};
 use crate::blocks::lloyd::{self, Nearest, Outcome, lloyd};
 use crate::blocks::par::Pool;
 use crate::blocks::units::Units;
@@ -62,8 +62,8 @@ impl KernelKmeans {
         let limits = Limits { max_iter: self.0.max_iter, refine: self.0.refine };
         let restarts = restarts::how_many(self.0.restarts, gram.len());
         restarts::best_of(ctx, restarts, gram.len() * gram.len(), |ctx, r| {
-            let chosen = seeds(&ctx.pool, gram, k, self.0.init, &mut ctx.rng("seeding", r));
-            Ok(kernel_kmeans(ctx, gram, nearest_seed(&ctx.pool, gram, &chosen), k, limits))
+            let start = start(&ctx.pool, gram, k, self.0.init, &mut ctx.rng("seeding", r));
+            Ok(kernel_kmeans(ctx, gram, start, k, limits))
         })
     }
 }

@@ -22,6 +22,8 @@ crate::params! {
         init: Init = Init::KmeansPlusPlus;
         /// Order of the constraints, drawn afresh for every round.
         order: Order = Order::Random;
+        /// Fresh starting centres in every round; no: the same in all.
+        redraw: bool = true;
         /// What is placed: rows as in the paper, or chunklets, which cannot break a must-link.
         base: Base = Base::Rows;
         /// How alike two rows are.
@@ -74,6 +76,7 @@ impl Method for Rckm {
             alpha_star: p.alpha_star,
             order: p.order,
             adaptive: false,
+            redraw: p.redraw,
             final_restarts: p.final_restarts,
             refine: p.refine,
             weak: Settings { k: problem.k, init: p.init, max_iter: p.max_iter },
