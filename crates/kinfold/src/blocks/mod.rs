@@ -1,6 +1,7 @@
 //! Parts that methods share.
 
 pub mod assign;
+pub mod belief;
 pub mod boost;
 pub mod candidates;
 pub mod centred;

@@ -1,0 +1,539 @@
+//! Belief propagation over the constraint graph (Pearl 1988; sparse constraint sets are nearly forests, where it is exact).
+//! Model: a hidden label z per node, p(z) ∝ Π_i exp(−s·cost_i(z_i)) · Π_f ψ_f; a factor *reports* [z_a = z_b] and lies with
+//! probability ε: ψ = (1−ε)·r if same, ε if not for a must-link; ε·r, 1−ε for a cannot-link. r = odds(must-links among the
+//! constraints) / odds(same among random pairs), because pairs are not drawn at random.
+//! Gives every node's label probabilities and, for every factor, what the rest says *without it* (the cavity).
+//! [`fit`] alternates this with centres = means of the most probable labels (soft means collapse the centres when the data
+//! weigh little); without factors it is k-means. Cost per iteration O(n·k·dims + sweeps·factors·k).
+
+use super::par::Pool;
+use crate::constraints::{Chunklets, Kind};
+use crate::context::RunContext;
+use crate::data::{Dataset, Float, Matrix, Rows};
+
+/// Data terms are kept above this, so that constraints can always overrule them.
+const DATA_FLOOR: f64 = 1e-100;
+/// No factor is believed beyond this.
+const ERROR_FLOOR: f64 = 1e-6;
+/// Double sweeps in the first iteration and in later ones, and the change of a message that ends them early.
+const SWEEPS: (usize, usize) = (10, 3);
+const SETTLED: f64 = 1e-2;
+
+/// One constraint between two different nodes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Factor {
+    /// One node.
+    pub a: u32,
+    /// The other node.
+    pub b: u32,
+    /// What it says.
+    pub kind: Kind,
+    /// It is wrong with at least this probability.
+    pub doubt: f64,
+    /// Believed whatever the common error rate is: not judged and not scored.
+    pub believed: bool,
+}
+
+/// The factors as a graph, with the nodes in an order in which a forward and a backward sweep are exact on a forest.
+#[derive(Debug, Clone, Default)]
+pub struct Network {
+    factors: Vec<Factor>,
+    /// Nodes with factors, breadth first per component.
+    order: Vec<u32>,
+    starts: Vec<u32>,
+    /// (factor, side), side 0 where the node is `a`.
+    incident: Vec<(u32, u8)>,
+}
+
+impl Network {
+    /// The graph of `factors` over `nodes` nodes.
+    pub fn new(nodes: usize, factors: Vec<Factor>) -> Network {
+        let mut starts = vec![0u32; nodes + 1];
+        for f in &factors {
+            starts[f.a as usize + 1] += 1;
+            starts[f.b as usize + 1] += 1;
+        }
+        for i in 0..nodes {
+            starts[i + 1] += starts[i];
+        }
+        let mut fill = starts.clone();
+        let mut incident = vec![(0, 0); 2 * factors.len()];
+        for (s, f) in factors.iter().enumerate() {
+            for (node, side) in [(f.a, 0), (f.b, 1)] {
+                incident[fill[node as usize] as usize] = (s as u32, side);
+                fill[node as usize] += 1;
+            }
+        }
+        let mut network = Network { factors, order: Vec::new(), starts, incident };
+        let mut seen = vec![false; nodes];
+        for root in 0..nodes as u32 {
+            if seen[root as usize] || network.incident(root).is_empty() {
+                continue;
+            }
+            seen[root as usize] = true;
+            let mut at = network.order.len();
+            network.order.push(root);
+            while at < network.order.len() {
+                let node = network.order[at];
+                at += 1;
+                for i in network.starts[node as usize]..network.starts[node as usize + 1] {
+                    let (s, side) = network.incident[i as usize];
+                    let f = &network.factors[s as usize];
+                    let other = if side == 0 { f.b } else { f.a };
+                    if !std::mem::replace(&mut seen[other as usize], true) {
+                        network.order.push(other);
+                    }
+                }
+            }
+        }
+        network
+    }
+
+    /// The factors, in the order given.
+    pub fn factors(&self) -> &[Factor] {
+        &self.factors
+    }
+    fn incident(&self, node: u32) -> &[(u32, u8)] {
+        &self.incident[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+    }
+
+    /// Unnormalised belief of a node; the log of the scale taken out.
+    fn belief(&self, k: usize, data: &[f64], messages: &[f64], node: u32, out: &mut [f64]) -> f64 {
+        out.copy_from_slice(&data[node as usize * k..(node as usize + 1) * k]);
+        let mut log = 0.0;
+        for (t, &(s, side)) in self.incident(node).iter().enumerate() {
+            out.iter_mut().zip(message(messages, k, s, side)).for_each(|(o, m)| *o *= m);
+            if t % 8 == 7 {
+                let largest = out.iter().copied().fold(0.0, f64::max);
+                log += largest.ln();
+                out.iter_mut().for_each(|v| *v = (*v / largest).max(1e-200));
+            }
+        }
+        log
+    }
+
+    /// New messages from every node to its neighbours; the largest change. Messages into the node on `side` of factor s
+    /// lie at (2s + side)·k and are scaled to maximum 1: plain products, no logarithms.
+    fn sweep(&self, k: usize, data: &[f64], errors: &[f64], r: f64, messages: &mut [f64], backward: bool) -> f64 {
+        let (mut own, mut h, mut change) = (vec![0.0; k], vec![0.0; k], 0.0f64);
+        let m = self.order.len();
+        for t in 0..m {
+            let node = self.order[if backward { m - 1 - t } else { t }];
+            self.belief(k, data, messages, node, &mut own);
+            for &(s, side) in self.incident(node) {
+                cavity(&own, message(messages, k, s, side), &mut h);
+                let e = errors[s as usize];
+                let (off, on) = match self.factors[s as usize].kind {
+                    Kind::MustLink => (e, (1.0 - e) * r),
+                    Kind::CannotLink => (1.0 - e, e * r),
+                };
+                let mut largest = 0.0f64;
+                for v in h.iter_mut() {
+                    *v = off * (1.0 - *v) + on * *v;
+                    largest = largest.max(*v);
+                }
+                let at = (2 * s as usize + 1 - side as usize) * k;
+                for (old, v) in messages[at..at + k].iter_mut().zip(&h) {
+                    let v = v / largest;
+                    change = change.max((v - *old).abs());
+                    *old = v;
+                }
+            }
+        }
+        change
+    }
+}
+
+fn message(messages: &[f64], k: usize, s: u32, side: u8) -> &[f64] {
+    let at = (2 * s as usize + side as usize) * k;
+    &messages[at..at + k]
+}
+
+/// Belief without one incoming message, normalised to sum 1.
+fn cavity(belief: &[f64], message: &[f64], out: &mut [f64]) {
+    let mut total = 0.0;
+    for ((o, b), m) in out.iter_mut().zip(belief).zip(message) {
+        *o = b / m;
+        total += *o;
+    }
+    out.iter_mut().for_each(|v| *v /= total);
+}
+
+/// The data side: rows, and the nodes they belong to (rows that are believed to be together are one node).
+pub struct Field<'a, F> {
+    data: &'a Dataset<'a, F>,
+    nodes: &'a Chunklets,
+    k: usize,
+    /// Row weights with mean 1.
+    weights: Vec<f64>,
+}
+
+impl<'a, F: Float> Field<'a, F> {
+    /// Rows grouped by `nodes`, for k clusters.
+    pub fn new(data: &'a Dataset<'a, F>, nodes: &'a Chunklets, k: usize) -> Field<'a, F> {
+        let total: f64 = (0..data.n()).map(|i| data.weight(i)).sum();
+        let weights = (0..data.n()).map(|i| data.weight(i) * data.n() as f64 / total).collect();
+        Field { data, nodes, k, weights }
+    }
+    /// Number of clusters.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.data.n()
+    }
+
+    /// Σ weight · distance² of the rows of every node to every centre, nodes × k.
+    fn costs(&self, pool: &Pool, centres: &Matrix) -> Vec<f64> {
+        let mut rows = squared_distances(pool, self.data, centres);
+        let k = self.k;
+        if self.nodes.len() == self.rows() {
+            for (row, &w) in rows.chunks_exact_mut(k).zip(&self.weights) {
+                row.iter_mut().for_each(|v| *v *= w);
+            }
+            return rows;
+        }
+        let mut costs = vec![0.0; self.nodes.len() * k];
+        for (i, row) in rows.chunks_exact(k).enumerate() {
+            let node = self.nodes.of(i) as usize;
+            costs[node * k..(node + 1) * k].iter_mut().zip(row).for_each(|(c, v)| *c += self.weights[i] * v);
+        }
+        costs
+    }
+
+    /// Moves the centres to the means of the labels of the nodes (a cluster without rows keeps its centre); Σ share².
+    pub fn to_means(&self, labels: &[u32], centres: &mut Matrix) -> f64 {
+        let mut sums = Matrix::zeros(self.k, centres.cols());
+        let mut weights = vec![0.0; self.k];
+        for (i, &w) in self.weights.iter().enumerate() {
+            let label = labels[self.nodes.of(i) as usize] as usize;
+            weights[label] += w;
+            self.data.add_row(i, w, sums.row_mut(label));
+        }
+        for (c, &w) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+            centres.row_mut(c).iter_mut().zip(sums.row(c)).for_each(|(v, s)| *v = s / w);
+        }
+        weights.iter().map(|w| (w / self.rows() as f64).powi(2)).sum()
+    }
+}
+
+/// ‖x − centre‖² for every row and centre, row-major.
+pub fn squared_distances<F: Float>(pool: &Pool, data: &Dataset<'_, F>, centres: &Matrix) -> Vec<f64> {
+    let k = centres.rows();
+    let mut out = vec![0.0; data.n() * k];
+    match data.rows() {
+        Rows::Dense(rows) => {
+            pool.map_chunks_mut(&mut out, 512 * k, |start, slice| {
+                let mut wide = vec![0.0; data.dims()];
+                for (i, target) in (start / k..).zip(slice.chunks_exact_mut(k)) {
+                    wide.iter_mut().zip(rows.row(i)).for_each(|(w, v)| *w = v.to_f64());
+                    for (d, centre) in target.iter_mut().zip(centres.iter()) {
+                        *d = distance2(&wide, centre);
+                    }
+                }
+            });
+        }
+        Rows::Sparse(rows) => {
+            let transposed = centres.transposed();
+            let norms: Vec<f64> = centres.iter().map(|c| c.iter().map(|v| v * v).sum()).collect();
+            pool.map_chunks_mut(&mut out, 512 * k, |start, slice| {
+                for (i, target) in (start / k..).zip(slice.chunks_exact_mut(k)) {
+                    let (columns, values) = rows.row(i);
+                    let own: f64 = values.iter().map(|v| v.to_f64() * v.to_f64()).sum();
+                    target.copy_from_slice(&norms);
+                    for (&j, v) in columns.iter().zip(values) {
+                        let v = 2.0 * v.to_f64();
+                        target.iter_mut().zip(transposed.row(j as usize)).for_each(|(t, c)| *t -= v * c);
+                    }
+                    target.iter_mut().for_each(|t| *t = (*t + own).max(0.0));
+                }
+            });
+        }
+    }
+    out
+}
+
+/// Four sums side by side, so that the compiler can keep them in one register.
+fn distance2(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; 4];
+    let (x, y) = (a.chunks_exact(4), b.chunks_exact(4));
+    let tail: f64 = x.remainder().iter().zip(y.remainder()).map(|(p, q)| (p - q) * (p - q)).sum();
+    for (p, q) in x.zip(y) {
+        for l in 0..4 {
+            sums[l] += (p[l] - q[l]) * (p[l] - q[l]);
+        }
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + tail
+}
+
+/// How to weigh rows and constraints.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// What a unit of squared distance is worth.
+    pub sharpness: f64,
+    /// The common error rate of the factors that are not believed.
+    pub error: f64,
+    /// Odds of must-links among the constraints.
+    pub odds: f64,
+    /// Iterations at most.
+    pub max_iter: usize,
+}
+
+/// What one start led to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    /// Centres.
+    pub centres: Matrix,
+    /// Label probabilities, nodes × k.
+    pub beliefs: Vec<f64>,
+    /// Most probable label of every node.
+    pub labels: Vec<u32>,
+    /// Per factor: the probability that its ends are together, from the rows and all *other* factors.
+    pub same: Vec<f64>,
+    /// Per factor: the probability that it is wrong.
+    pub wrong: Vec<f64>,
+    /// Per factor: log-probability of what it says, predicted from the rest; 0 for believed ones.
+    pub log_predictive: Vec<f64>,
+    /// Per factor: the probability of what it says had it no error, predicted from the rest.
+    pub agree: Vec<f64>,
+    /// Sum of `log_predictive`: comparable between sharpnesses, error rates and k.
+    pub predictive: f64,
+    /// −log Z (Bethe): comparable between starts.
+    pub energy: f64,
+    /// Iterations.
+    pub iterations: usize,
+}
+
+/// p / (1 − p), p kept away from 0 and 1.
+pub fn odds(p: f64) -> f64 {
+    let p = p.clamp(0.02, 0.98);
+    p / (1.0 - p)
+}
+
+/// From the given centres until the labels repeat.
+pub fn fit<F: Float>(
+    ctx: &RunContext,
+    field: &Field<'_, F>,
+    network: &Network,
+    settings: &Settings,
+    start: &Matrix,
+) -> Fit {
+    let (k, nodes, count) = (field.k, field.nodes.len(), network.factors.len());
+    let mut f = Fit {
+        centres: start.clone(),
+        beliefs: vec![0.0; nodes * k],
+        labels: Vec::new(),
+        same: vec![0.5; count],
+        wrong: vec![0.0; count],
+        log_predictive: vec![0.0; count],
+        agree: vec![0.5; count],
+        predictive: 0.0,
+        energy: 0.0,
+        iterations: 0,
+    };
+    let errors: Vec<f64> = network
+        .factors
+        .iter()
+        .map(|f| if f.believed { ERROR_FLOOR } else { settings.error.max(f.doubt).max(ERROR_FLOOR) })
+        .collect();
+    let mut messages = vec![1.0; 2 * count * k];
+    let mut r = settings.odds / odds(1.0 / k as f64);
+    loop {
+        let mut data = field.costs(&ctx.pool, &f.centres);
+        let mut log_z = data_term(&mut data, k, settings.sharpness) - nodes as f64 * (k as f64).ln();
+        for _ in 0..if f.iterations == 0 { SWEEPS.0 } else { SWEEPS.1 } {
+            let there = network.sweep(k, &data, &errors, r, &mut messages, false);
+            let back = network.sweep(k, &data, &errors, r, &mut messages, true);
+            if there.max(back) < SETTLED {
+                break;
+            }
+        }
+        for (node, belief) in f.beliefs.chunks_exact_mut(k).enumerate() {
+            log_z += network.belief(k, &data, &messages, node as u32, belief);
+            let total: f64 = belief.iter().sum();
+            log_z += total.ln();
+            belief.iter_mut().for_each(|v| *v /= total);
+        }
+        f.energy = -(log_z + f.judge(network, k, &errors, r, &messages));
+        f.iterations += 1;
+        let labels: Vec<u32> = f.beliefs.chunks_exact(k).map(most_probable).collect();
+        let repeated = labels == f.labels;
+        f.labels = labels;
+        if repeated || f.iterations >= settings.max_iter.max(1) || ctx.checkpoint().is_err() {
+            return f;
+        }
+        let together = field.to_means(&f.labels, &mut f.centres);
+        r = settings.odds / odds(together);
+    }
+}
+
+impl Fit {
+    /// What the rest says about every factor; the factors' share of the Bethe log Z.
+    fn judge(&mut self, network: &Network, k: usize, errors: &[f64], r: f64, messages: &[f64]) -> f64 {
+        let (mut of_a, mut of_b, mut log_z) = (vec![0.0; k], vec![0.0; k], 0.0);
+        self.predictive = 0.0;
+        for (s, factor) in network.factors.iter().enumerate() {
+            let (into_a, into_b) = (message(messages, k, s as u32, 0), message(messages, k, s as u32, 1));
+            let belief = |node: u32| &self.beliefs[node as usize * k..(node as usize + 1) * k];
+            cavity(belief(factor.a), into_a, &mut of_a);
+            cavity(belief(factor.b), into_b, &mut of_b);
+            let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(p, q)| p * q).sum::<f64>();
+            let same = dot(&of_a, &of_b);
+            let scale = r * same + 1.0 - same;
+            let agree = match factor.kind {
+                Kind::MustLink => r * same / scale,
+                Kind::CannotLink => (1.0 - same) / scale,
+            };
+            let e = errors[s];
+            let said = e * (1.0 - agree) + (1.0 - e) * agree;
+            log_z += said.ln() + scale.ln() - dot(&of_a, into_a).ln() - dot(&of_b, into_b).ln();
+            self.same[s] = same;
+            self.agree[s] = agree;
+            self.wrong[s] = e * (1.0 - agree) / said;
+            if !factor.believed {
+                self.log_predictive[s] = said.ln();
+                self.predictive += said.ln();
+            }
+        }
+        log_z
+    }
+}
+
+/// Turns costs into exp(−sharpness·(cost − least)); minus the sum of what was taken out.
+fn data_term(costs: &mut [f64], k: usize, sharpness: f64) -> f64 {
+    let mut log = 0.0;
+    for row in costs.chunks_exact_mut(k) {
+        let least = row.iter().copied().fold(f64::INFINITY, f64::min);
+        row.iter_mut().for_each(|v| *v = (sharpness * (least - *v)).exp().max(DATA_FLOOR));
+        log -= sharpness * least;
+    }
+    log
+}
+
+/// Position of the largest value, the first of equals.
+fn most_probable(belief: &[f64]) -> u32 {
+    let mut best = 0;
+    for (c, v) in belief.iter().enumerate() {
+        if *v > belief[best] {
+            best = c;
+        }
+    }
+    best as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    fn settings(error: f64) -> Settings {
+        Settings { sharpness: 1.4, error, odds: 1.3, max_iter: 1 }
+    }
+
+    /// Marginals, cavities and log Z by summing over every labelling.
+    fn enumerate(x: &[f64], centres: &[f64], factors: &[Factor], s: &Settings) -> (Vec<f64>, Vec<f64>, Vec<f64>, f64) {
+        let (n, k) = (x.len(), centres.len());
+        let r = s.odds / odds(1.0 / k as f64);
+        let potential = |f: &Factor, z: &[usize]| {
+            let e = if f.believed { ERROR_FLOOR } else { s.error.max(f.doubt) };
+            let same = z[f.a as usize] == z[f.b as usize];
+            (if same { r } else { 1.0 }) * if same == (f.kind == Kind::MustLink) { 1.0 - e } else { e }
+        };
+        let (mut marginals, mut total) = (vec![0.0; n * k], 0.0);
+        let (mut together, mut without) = (vec![0.0; factors.len()], vec![0.0; factors.len()]);
+        let mut broken = vec![0.0; factors.len()];
+        for code in 0..k.pow(n as u32) {
+            let z: Vec<usize> = (0..n).map(|i| code / k.pow(i as u32) % k).collect();
+            let data: f64 = (0..n).map(|i| (-s.sharpness * (x[i] - centres[z[i]]).powi(2)).exp() / k as f64).product();
+            let weight = data * factors.iter().map(|f| potential(f, &z)).product::<f64>();
+            total += weight;
+            (0..n).for_each(|i| marginals[i * k + z[i]] += weight);
+            for (q, f) in factors.iter().enumerate() {
+                let same = z[f.a as usize] == z[f.b as usize];
+                let rest = weight / potential(f, &z);
+                without[q] += rest;
+                together[q] += if same { rest } else { 0.0 };
+                broken[q] += if same == (f.kind == Kind::MustLink) { 0.0 } else { weight };
+            }
+        }
+        marginals.iter_mut().for_each(|m| *m /= total);
+        let same = together.iter().zip(&without).map(|(t, w)| t / w).collect();
+        (marginals, same, broken.iter().map(|b| b / total).collect(), total.ln())
+    }
+
+    #[test]
+    fn on_trees_marginals_cavities_and_energy_equal_enumeration() {
+        let mut rng = Rng::stream(4, "belief", 0);
+        for case in 0..60 {
+            let (n, k) = (2 + case % 5, 2 + case % 3);
+            let x: Vec<f64> = (0..n).map(|_| 2.0 * rng.normal()).collect();
+            let centres: Vec<f64> = (0..k).map(|_| 2.0 * rng.normal()).collect();
+            // Each node hangs on an earlier one; some on none, which makes a forest.
+            let factors: Vec<Factor> = (1..n)
+                .filter_map(|b| {
+                    let kind = if rng.below(2) == 0 { Kind::MustLink } else { Kind::CannotLink };
+                    let doubt = if rng.below(3) == 0 { 0.3 } else { 0.0 };
+                    let believed = rng.below(5) == 0;
+                    let a = rng.below(b) as u32;
+                    (rng.below(6) > 0).then_some(Factor { a, b: b as u32, kind, doubt, believed })
+                })
+                .collect();
+            let data = Dataset::dense(&x, 1).unwrap();
+            let nodes = Chunklets::singletons(n);
+            let field = Field::new(&data, &nodes, k);
+            let network = Network::new(n, factors.clone());
+            let s = settings(0.1);
+            let ctx = RunContext::new(0).with_threads(1);
+            let found = fit(&ctx, &field, &network, &s, &Matrix::from_vec(1, centres.clone()));
+            let (marginals, same, wrong, log_z) = enumerate(&x, &centres, &factors, &s);
+            let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(p, q)| (p - q).abs() < 1e-9);
+            assert!(close(&found.beliefs, &marginals), "case {case}: {:?} {marginals:?}", found.beliefs);
+            assert!(close(&found.same, &same), "case {case}: {:?} {same:?}", found.same);
+            assert!(close(&found.wrong, &wrong), "case {case}: {:?} {wrong:?}", found.wrong);
+            assert!((found.energy + log_z).abs() < 1e-8, "case {case}: {} {log_z}", found.energy);
+        }
+    }
+
+    #[test]
+    fn rows_of_one_node_speak_together() {
+        let data = Dataset::dense(&[0.0, 0.2, 1.0], 1).unwrap();
+        let mut given = crate::constraints::ConstraintSet::new(3);
+        given.add_pair(Kind::MustLink, 0, 2).unwrap();
+        let nodes = given.close().unwrap();
+        let field = Field::new(&data, &nodes, 2);
+        let centres = Matrix::from_vec(1, vec![0.0, 1.0]);
+        let costs = field.costs(&Pool::new(1), &centres);
+        assert!(costs.iter().zip([1.0, 1.0, 0.04, 0.64]).all(|(a, b)| (a - b).abs() < 1e-12), "{costs:?}");
+        let mut centres = centres;
+        let together = field.to_means(&[1, 1], &mut centres);
+        assert!((together - 1.0).abs() < 1e-12 && (centres.row(1)[0] - 0.4).abs() < 1e-12 && centres.row(0)[0] == 0.0);
+    }
+
+    #[test]
+    fn without_factors_it_is_k_means() {
+        let x = [0.0, 1.0, 2.0, 9.0, 10.0, 14.0];
+        let data = Dataset::dense(&x, 1).unwrap();
+        let nodes = Chunklets::singletons(6);
+        let field = Field::new(&data, &nodes, 2);
+        let s = Settings { max_iter: 20, ..settings(0.1) };
+        let ctx = RunContext::new(0).with_threads(1);
+        let f = fit(&ctx, &field, &Network::new(6, Vec::new()), &s, &Matrix::from_vec(1, vec![0.0, 1.0]));
+        assert_eq!(f.labels, [0, 0, 0, 1, 1, 1]);
+        assert_eq!(f.centres.values(), [1.0, 11.0]);
+    }
+
+    #[test]
+    fn sparse_distances_equal_dense_ones_in_both_precisions() {
+        let values = [1.0, 0.0, 2.0, 0.0, 0.0, 3.0, 0.0, 0.5, 0.0, 4.0];
+        let narrow: Vec<f32> = values.iter().map(|&v| v as f32).collect();
+        let centres = Matrix::from_vec(5, vec![0.5, 1.0, 0.0, 2.0, -1.0, 0.0, 3.0, 0.25, 0.0, 1.0]);
+        let pool = Pool::new(1);
+        let dense = squared_distances(&pool, &Dataset::dense(&values, 5).unwrap(), &centres);
+        let single = squared_distances(&pool, &Dataset::dense(&narrow, 5).unwrap(), &centres);
+        let sparse = Dataset::sparse(&[0, 2, 5], &[0, 2, 0, 2, 4], &[1.0, 2.0, 3.0, 0.5, 4.0], 5).unwrap();
+        let sparse = squared_distances(&pool, &sparse, &centres);
+        assert!(dense.iter().zip(&single).all(|(a, b)| a == b));
+        assert!(dense.iter().zip(&sparse).all(|(a, b)| (a - b).abs() < 1e-12), "{dense:?} {sparse:?}");
+    }
+}
