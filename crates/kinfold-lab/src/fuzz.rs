@@ -229,7 +229,13 @@ fn constraints(rng: &mut Rng) -> Result<(), String> {
         .expanded()
         .filter(|p| (labels[p.a as usize] == labels[p.b as usize]) != (p.kind == Kind::MustLink))
         .count() as u64;
-    let own: u64 = set.pairs().iter().filter(|p| p.a == p.b && p.kind == Kind::CannotLink && p.weight > 0.0).count() as u64;
+    // Relations of a row with itself are not in `expanded`: a cannot-link to itself, two labels on one row.
+    let own_pairs = set.pairs().iter().filter(|p| p.a == p.b && p.kind == Kind::CannotLink && p.weight > 0.0).count();
+    let own_labels = set.labels().iter().filter(|l| l.weight > 0.0).map(|l| {
+        let twice = |i: usize| l.rows[..i].iter().filter(|e| e.0 == l.rows[i].0 && e.1 != l.rows[i].1).count();
+        (0..l.rows.len()).map(twice).sum::<usize>()
+    });
+    let own = (own_pairs + own_labels.sum::<usize>()) as u64;
     if violations.broken() != broken + own {
         return Err(format!("{} violations counted, {} by enumeration", violations.broken(), broken + own));
     }
