@@ -1,6 +1,6 @@
 //! The k-means iteration shared by every method with centres: free rows to their nearest centre in one fused parallel
 //! pass, bound units wherever `place` puts them, centres to the means. With an exact `place` the cost never rises; a
-//! placement that says it is not monotone runs until the labels repeat, and the best labelling it met is kept.
+//! placement that says it is not monotone runs until labels repeat or nothing better comes, and the best labelling it met is kept.
 //! Empty clusters are reseeded at the unit farthest from its centre, which breaks no cannot-link.
 //! Cost per iteration O(n·k·dims) plus `place`; chunks are fixed by n, k and dims, so results do not depend on threads.
 
@@ -210,7 +210,7 @@ pub fn lloyd<F: Float>(
             // Around the new means the same labels cost less by what the centres moved.
             let cost = if reseeded { f64::INFINITY } else { cost - saved };
             wander.consider(place.broken(), cost, &labels, &unit_labels, &centres);
-            if wander.repeats(&labels, &unit_labels) {
+            if wander.is_over(&labels, &unit_labels) {
                 termination = Termination::Converged;
                 break;
             }
@@ -239,6 +239,7 @@ pub fn lloyd<F: Float>(
 struct Wander {
     best: Option<Best>,
     seen: std::collections::VecDeque<u64>,
+    idle: usize,
 }
 
 struct Best {
@@ -250,17 +251,21 @@ struct Best {
 }
 
 impl Wander {
+    /// Labellings remembered, and iterations without a better one before it ends.
     const MEMORY: usize = 20;
 
     fn consider(&mut self, broken: usize, cost: f64, labels: &[u32], unit_labels: &[u32], centres: &Matrix) {
         if self.best.as_ref().is_none_or(|b| (broken, cost) < (b.broken, b.cost)) {
             let (labels, unit_labels) = (labels.to_vec(), unit_labels.to_vec());
             self.best = Some(Best { broken, cost, labels, unit_labels, centres: centres.clone() });
+            self.idle = 0;
+        } else {
+            self.idle += 1;
         }
     }
 
-    /// Have these labels been seen a short while ago?
-    fn repeats(&mut self, labels: &[u32], unit_labels: &[u32]) -> bool {
+    /// Have these labels been seen a short while ago, or does nothing better turn up?
+    fn is_over(&mut self, labels: &[u32], unit_labels: &[u32]) -> bool {
         let mut hasher = rustc_hash::FxHasher::default();
         (labels, unit_labels).hash(&mut hasher);
         let hash = hasher.finish();
@@ -269,7 +274,7 @@ impl Wander {
         if self.seen.len() > Self::MEMORY {
             self.seen.pop_front();
         }
-        again
+        again || self.idle >= Self::MEMORY
     }
 }
 
@@ -307,7 +312,7 @@ fn rows_per_task(n: usize, k: usize, dims: usize) -> usize {
 
 const BLOCK: usize = 256;
 
-/// Every free row to its nearest centre: writes their labels, leaves those of bound rows alone.
+/// Every row to its nearest centre. Bound rows get that label too, but do not count otherwise.
 pub(crate) fn free_pass<F: Float>(
     ctx: &RunContext,
     units: &Units<'_, F>,
@@ -328,6 +333,7 @@ pub(crate) fn free_pass<F: Float>(
             for (i, label) in block.iter_mut().enumerate() {
                 let row = first + i;
                 if units.unit_of(row) != FREE {
+                    *label = near[i];
                     continue;
                 }
                 part.changed |= *label != near[i];

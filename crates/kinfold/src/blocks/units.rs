@@ -105,55 +105,79 @@ impl<'a, F: Float> Units<'a, F> {
         let label = |unit: u32| labels[self.members(unit as usize)[0] as usize];
         self.graph.edges().filter(|&(a, b)| label(a) == label(b)).count()
     }
-    /// The nearest centre of every unit and weight · distance² to it.
-    pub fn nearest(&self, pool: &super::par::Pool, centres: &Matrix) -> (Vec<u32>, Vec<f64>) {
+    /// The nearest centre of every unit and weight · distance² to it, given that of every row.
+    pub fn nearest(&self, pool: &super::par::Pool, centres: &Matrix, of_rows: &[u32]) -> (Vec<u32>, Vec<f64>) {
         let points = self.points.lend();
         let prepared = crate::kernels::Centres::<f64>::new(centres, points.is_sparse());
-        let (mut labels, chunk) = (vec![0u32; self.bound()], 4096);
-        let parts = pool.map_chunks_mut(&mut labels, chunk, |start, labels| {
+        let known = |unit: usize| !points.is_sparse() && self.members(unit).len() == 1;
+        let mut labels = vec![0u32; self.bound()];
+        let parts = pool.map_chunks_mut(&mut labels, 4096, |start, labels| {
             let mut distances = vec![0.0; labels.len()];
-            prepared.nearest(&points, start, labels, &mut distances);
+            let mut i = 0;
+            while i < labels.len() {
+                if known(start + i) {
+                    labels[i] = of_rows[self.members(start + i)[0] as usize];
+                    distances[i] = points.distance2(start + i, centres.row(labels[i] as usize));
+                    i += 1;
+                } else {
+                    let end = (i + 1..labels.len()).find(|&j| known(start + j)).unwrap_or(labels.len());
+                    prepared.nearest(&points, start + i, &mut labels[i..end], &mut distances[i..end]);
+                    i = end;
+                }
+            }
             distances.iter_mut().zip(&self.weight[start..]).for_each(|(d, w)| *d *= w);
             distances
         });
         (labels, parts.concat())
     }
-    /// weight · ‖mean − centre‖² of one unit to every centre.
-    pub fn cost_row(&self, unit: usize, centres: &Matrix, out: &mut [f64]) {
-        let points = self.points.lend();
-        for (cost, centre) in out.iter_mut().zip(centres.iter()) {
-            *cost = self.weight[unit] * points.distance2(unit, centre);
-        }
-    }
     /// weight · ‖mean − centre‖² for every unit (rows) and centre (columns), row-major.
     pub fn costs(&self, pool: &super::par::Pool, centres: &Matrix) -> Vec<f64> {
         let k = centres.rows();
         let mut costs = vec![0.0; self.bound() * k];
-        let transposed = centres.transposed();
-        let norms: Vec<f64> = centres.iter().map(|c| c.iter().map(|v| v * v).sum()).collect();
-        let points = self.points.lend();
+        let rows = CostRows::new(self, centres);
         pool.map_chunks_mut(&mut costs, 512 * k, |start, slice| {
             for (unit, row) in (start / k..).zip(slice.chunks_exact_mut(k)) {
-                match points.rows() {
-                    Rows::Dense(d) => {
-                        for (x, column) in d.row(unit).iter().zip(transposed.iter()) {
-                            row.iter_mut().zip(column).for_each(|(r, c)| *r += (x - c) * (x - c));
-                        }
-                    }
-                    Rows::Sparse(s) => {
-                        let (columns, values) = s.row(unit);
-                        let own: f64 = values.iter().map(|v| v * v).sum();
-                        row.copy_from_slice(&norms);
-                        for (&j, v) in columns.iter().zip(values) {
-                            row.iter_mut().zip(transposed.row(j as usize)).for_each(|(r, c)| *r -= 2.0 * v * c);
-                        }
-                        row.iter_mut().for_each(|r| *r = (*r + own).max(0.0));
-                    }
-                }
-                row.iter_mut().for_each(|r| *r *= self.weight[unit]);
+                rows.write(unit, row);
             }
         });
         costs
+    }
+}
+
+/// Centres laid out to compute the costs of one unit at a time.
+pub struct CostRows<'a> {
+    points: Dataset<'a, f64>,
+    weight: &'a [f64],
+    transposed: Matrix,
+    norms: Vec<f64>,
+}
+
+impl<'a> CostRows<'a> {
+    /// For the units of a problem at these centres.
+    pub fn new<F: Float>(units: &'a Units<'_, F>, centres: &Matrix) -> CostRows<'a> {
+        let norms = centres.iter().map(|c| c.iter().map(|v| v * v).sum()).collect();
+        CostRows { points: units.points(), weight: &units.weight, transposed: centres.transposed(), norms }
+    }
+    /// weight · ‖mean − centre‖² of one unit to every centre.
+    pub fn write(&self, unit: usize, row: &mut [f64]) {
+        match self.points.rows() {
+            Rows::Dense(d) => {
+                row.fill(0.0);
+                for (x, column) in d.row(unit).iter().zip(self.transposed.iter()) {
+                    row.iter_mut().zip(column).for_each(|(r, c)| *r += (x - c) * (x - c));
+                }
+            }
+            Rows::Sparse(s) => {
+                let (columns, values) = s.row(unit);
+                let own: f64 = values.iter().map(|v| v * v).sum();
+                row.copy_from_slice(&self.norms);
+                for (&j, v) in columns.iter().zip(values) {
+                    row.iter_mut().zip(self.transposed.row(j as usize)).for_each(|(r, c)| *r -= 2.0 * v * c);
+                }
+                row.iter_mut().for_each(|r| *r = (*r + own).max(0.0));
+            }
+        }
+        row.iter_mut().for_each(|r| *r *= self.weight[unit]);
     }
 }
 

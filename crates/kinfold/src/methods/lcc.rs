@@ -11,7 +11,7 @@ use crate::blocks::lloyd::{self, Exact, Limits, Nearest, Outcome, lloyd};
 use crate::blocks::means;
 use crate::blocks::restarts;
 use crate::blocks::seeding;
-use crate::blocks::units::{FREE, Units};
+use crate::blocks::units::{CostRows, FREE, Units};
 use crate::context::{RunContext, Termination};
 use crate::data::{Float, Matrix};
 use crate::error::{Error, Result};
@@ -165,11 +165,11 @@ impl Lcc {
         let (mut idle, mut calm) = (0, 0);
         for sweep in 0..params.sweeps {
             let pass = lloyd::free_pass(ctx, units, &centres, &mut labels, sweep > 0);
-            let (nearest, distance) = units.nearest(&ctx.pool, &centres);
+            let (nearest, distance) = units.nearest(&ctx.pool, &centres, &labels);
             if params.order == SweepOrder::Random {
                 rng.shuffle(&mut order);
             }
-            let mut placed = Sweep { units, centres: &centres, labels: nearest, rows: Rows::new(k) };
+            let mut placed = Sweep { labels: nearest, rows: Rows::new(units, &centres) };
             let conflicts = placed.run(&order, &mut pairs, params.alpha);
             let Sweep { labels: mut unit_labels, rows, .. } = placed;
             let mut cost = pass.cost + units.total_scatter();
@@ -250,44 +250,45 @@ impl Pairs {
     }
 }
 
-/// Distances of the units that met a cannot-link, computed when first asked for.
-struct Rows {
+/// Costs of the units that met a cannot-link, computed when first asked for.
+struct Rows<'a> {
     k: usize,
-    at: rustc_hash::FxHashMap<u32, usize>,
+    source: CostRows<'a>,
+    /// Number of the unit's row, `FREE` when it has none.
+    number: Vec<u32>,
     values: Vec<f64>,
 }
 
-impl Rows {
-    fn new(k: usize) -> Rows {
-        Rows { k, at: rustc_hash::FxHashMap::default(), values: Vec::new() }
+impl<'a> Rows<'a> {
+    fn new<F: Float>(units: &'a Units<'_, F>, centres: &Matrix) -> Rows<'a> {
+        let source = CostRows::new(units, centres);
+        Rows { k: centres.rows(), source, number: vec![FREE; units.bound()], values: Vec::new() }
     }
     fn get(&self, unit: u32) -> Option<&[f64]> {
-        if self.at.is_empty() {
-            return None;
-        }
-        self.at.get(&unit).map(|&at| &self.values[at..at + self.k])
+        let number = self.number[unit as usize];
+        (number != FREE).then(|| &self.values[number as usize * self.k..(number as usize + 1) * self.k])
     }
-    fn make<F: Float>(&mut self, units: &Units<'_, F>, centres: &Matrix, unit: u32) -> &[f64] {
-        let at = *self.at.entry(unit).or_insert_with(|| {
+    fn make(&mut self, unit: u32) -> &[f64] {
+        let number = &mut self.number[unit as usize];
+        if *number == FREE {
             let at = self.values.len();
+            *number = (at / self.k) as u32;
             self.values.resize(at + self.k, 0.0);
-            units.cost_row(unit as usize, centres, &mut self.values[at..]);
-            at
-        });
+            self.source.write(unit as usize, &mut self.values[at..]);
+        }
+        let at = *number as usize * self.k;
         &self.values[at..at + self.k]
     }
 }
 
 /// One sweep over the bound units.
-struct Sweep<'a, 'b, F> {
-    units: &'a Units<'b, F>,
-    centres: &'a Matrix,
+struct Sweep<'a> {
     /// At first the nearest centre of every unit, then where it was put.
     labels: Vec<u32>,
-    rows: Rows,
+    rows: Rows<'a>,
 }
 
-impl<F: Float> Sweep<'_, '_, F> {
+impl Sweep<'_> {
     /// Lines 10–35 of Figure 1. Returns the conflict entries: unit, cluster that it pulls, multiplier.
     fn run(&mut self, order: &[u32], pairs: &mut Pairs, alpha: f64) -> Vec<(u32, u32, f64)> {
         let mut conflicts = Vec::new();
@@ -321,7 +322,7 @@ impl<F: Float> Sweep<'_, '_, F> {
 
     /// The nearest centre other than `h`, and what moving there from `h` costs.
     fn swap(&mut self, unit: u32, h: u32) -> Option<(u32, f64)> {
-        let row = self.rows.make(self.units, self.centres, unit);
+        let row = self.rows.make(unit);
         let mut best: Option<usize> = None;
         for (c, cost) in row.iter().enumerate() {
             if c != h as usize && best.is_none_or(|b| *cost < row[b]) {

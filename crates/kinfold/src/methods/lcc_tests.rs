@@ -1,4 +1,5 @@
 use super::*;
+use crate::blocks::lloyd::assign_nearest;
 use crate::constraints::{ConstraintSet, Kind};
 use crate::data::Dataset;
 use crate::pipeline::Job;
@@ -23,8 +24,9 @@ fn sweep(
     let units = Units::new(&data, &chunklets);
     let centres = Matrix::from_vec(1, centres.to_vec());
     let mut pairs = Pairs::new(&units, lambda);
-    let (labels, _) = units.nearest(&RunContext::new(0).pool, &centres);
-    let mut placed = Sweep { units: &units, centres: &centres, labels, rows: Rows::new(centres.rows()) };
+    let of_rows = assign_nearest(&RunContext::new(0), &data, &centres);
+    let (labels, _) = units.nearest(&RunContext::new(0).pool, &centres, &of_rows);
+    let mut placed = Sweep { labels, rows: Rows::new(&units, &centres) };
     let order: Vec<u32> = (0..units.bound() as u32).collect();
     let conflicts = placed.run(&order, &mut pairs, 2.0);
     (placed.labels, conflicts, pairs.lambda)
