@@ -81,7 +81,8 @@ fn the_number_of_threads_changes_no_byte() {
         let run = |threads: &str| {
             let columns = "sepal_length,sepal_width,petal_length,petal_width";
             let args = ["cluster", &iris, "-k", "3", "-c", &answers, "--features", columns];
-            let mut value = json(&[args.as_slice(), &["--method", method, "--threads", threads, "--json", "-q"]].concat());
+            let mut value =
+                json(&[args.as_slice(), &["--method", method, "--threads", threads, "--json", "-q"]].concat());
             value["elapsed_seconds"] = Value::Null;
             value.to_string()
         };

@@ -8,7 +8,9 @@ use kinfold::constraints::{
     ConstraintSet, Feasibility, FeasibleOptions, Kind, Origin, RepairOptions, feasible, repair, smallest_k,
 };
 use kinfold::rng::Rng;
-use kinfold_io::{AnswerOptions, Format, Ids, Input, ReadOptions, read_answers, read_answers_alone, read_labels, read_table};
+use kinfold_io::{
+    AnswerOptions, Format, Ids, Input, ReadOptions, read_answers, read_answers_alone, read_labels, read_table,
+};
 
 #[derive(clap::Args)]
 pub struct FuzzArgs {
@@ -76,8 +78,30 @@ const SEEDS: [&str; 9] = [
 
 /// Bytes that mean something to one of the formats.
 const SPICE: [&[u8]; 24] = [
-    b",", b"\"", b"\n", b"\r\n", b"\r", b"\t", b";", b":", b"{", b"}", b"[", b"]", b"nan", b"inf", b"1e999", b"-", b"\0",
-    b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b", b"00417", b"#", b"  ", b"99999999999999999999",
+    b",",
+    b"\"",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b"\t",
+    b";",
+    b":",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"nan",
+    b"inf",
+    b"1e999",
+    b"-",
+    b"\0",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"\x1f\x8b",
+    b"00417",
+    b"#",
+    b"  ",
+    b"99999999999999999999",
 ];
 
 fn mutated(rng: &mut Rng) -> Vec<u8> {
@@ -112,8 +136,18 @@ fn mutated(rng: &mut Rng) -> Vec<u8> {
 fn readers(rng: &mut Rng) -> Result<(), String> {
     let bytes = mutated(rng);
     let input = Input::bytes("fuzz", bytes.clone());
-    let formats = [None, Some(Format::Csv), Some(Format::Tsv), Some(Format::Jsonl), Some(Format::SvmLight), Some(Format::Npy), Some(Format::Parquet), Some(Format::ArrowIpc)];
-    let mut options = ReadOptions { format: formats[rng.below(formats.len())], threads: 1 + rng.below(2), ..ReadOptions::default() };
+    let formats = [
+        None,
+        Some(Format::Csv),
+        Some(Format::Tsv),
+        Some(Format::Jsonl),
+        Some(Format::SvmLight),
+        Some(Format::Npy),
+        Some(Format::Parquet),
+        Some(Format::ArrowIpc),
+    ];
+    let mut options =
+        ReadOptions { format: formats[rng.below(formats.len())], threads: 1 + rng.below(2), ..ReadOptions::default() };
     if rng.below(3) == 0 {
         options.id = Some(["id", "x", "name", "c0"][rng.below(4)].into());
     }
@@ -139,7 +173,8 @@ fn readers(rng: &mut Rng) -> Result<(), String> {
                 }
             }
             let again = ReadOptions { threads: 3 - options.threads, ..options.clone() };
-            if !read_table(&input, &again).is_ok_and(|other| format!("{:?}", other.rows) == format!("{:?}", file.rows)) {
+            if !read_table(&input, &again).is_ok_and(|other| format!("{:?}", other.rows) == format!("{:?}", file.rows))
+            {
                 return Err("one and two threads read different tables".into());
             }
         }
@@ -149,7 +184,9 @@ fn readers(rng: &mut Rng) -> Result<(), String> {
     let ids = Ids::numbers(3);
     for skip_unknown in [false, true] {
         if let Ok(answers) = read_answers(&input, &ids, &AnswerOptions { skip_unknown, threads: 1 }) {
-            answers.to_constraints(3, f64::INFINITY).map_err(|e| format!("answers that were read make no constraints: {e}"))?;
+            answers
+                .to_constraints(3, f64::INFINITY)
+                .map_err(|e| format!("answers that were read make no constraints: {e}"))?;
         }
     }
     let _ = read_answers_alone(&input);
@@ -225,10 +262,9 @@ fn constraints(rng: &mut Rng) -> Result<(), String> {
     }
     let labels: Vec<u32> = (0..n).map(|_| rng.below(3) as u32).collect();
     let violations = set.violations(&labels, 100);
-    let broken = set
-        .expanded()
-        .filter(|p| (labels[p.a as usize] == labels[p.b as usize]) != (p.kind == Kind::MustLink))
-        .count() as u64;
+    let broken =
+        set.expanded().filter(|p| (labels[p.a as usize] == labels[p.b as usize]) != (p.kind == Kind::MustLink)).count()
+            as u64;
     // Relations of a row with itself are not in `expanded`: a cannot-link to itself, two labels on one row.
     let own_pairs = set.pairs().iter().filter(|p| p.a == p.b && p.kind == Kind::CannotLink && p.weight > 0.0).count();
     let own_labels = set.labels().iter().filter(|l| l.weight > 0.0).map(|l| {

@@ -115,12 +115,6 @@ fn mlcl_keeps_every_feasible_constraint() {
 }
 
 #[test]
-#[ignore = "minutes: run by hand in release"]
-fn all_keep_every_feasible_constraint_of_five_hundred_larger_sets() {
-    nothing_breaks(&[COP, LCC, MLCL].concat(), 500, 8);
-}
-
-#[test]
 fn without_constraints_each_is_plain_kmeans() {
     let mut rng = Rng::stream(7, "planted", 1);
     for number in 0..30 {
