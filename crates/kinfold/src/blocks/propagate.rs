@@ -22,7 +22,7 @@ const PROBING_SWEEPS: usize = 3;
 /// The chunklets that follow for exactly this many (or fewer) clusters.
 pub fn propagate(chunklets: &Chunklets, k: usize) -> Chunklets {
     let mut current = chunklets.clone();
-    if k < 2 || k > MOST_COLOURS {
+    if !(2..=MOST_COLOURS).contains(&k) {
         return current;
     }
     for _ in 0..ROUNDS {

@@ -231,6 +231,9 @@ impl Typed for f64 {
     }
 }
 
+/// Makes a method from `name = value` settings.
+pub type Build = fn(&[(String, String)]) -> Result<Box<dyn AnyMethod>>;
+
 /// One line of the table.
 pub struct Entry {
     /// What it is.
@@ -238,7 +241,7 @@ pub struct Entry {
     /// Its parameters.
     pub parameters: fn() -> Vec<Parameter>,
     /// Makes it from `name = value` settings.
-    pub build: fn(&[(String, String)]) -> Result<Box<dyn AnyMethod>>,
+    pub build: Build,
 }
 
 const fn entry<M: Method + 'static>() -> Entry {
