@@ -1,25 +1,33 @@
-//! kinfold's experiments. Not published.
+//! Experiments on the engine: the papers' tables, our own, and attacks. Never published.
 
+mod fold_table;
 mod fuzz;
+mod trust_table;
 
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(about = "kinfold's experiments")]
-struct Args {
+#[command(name = "kinfold-lab", about = "Experiments on the engine")]
+struct Lab {
     #[command(subcommand)]
-    command: Command,
+    experiment: Experiment,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum Experiment {
+    /// The quality table of `fold`: every cell of both protocols against its floor
+    FoldTable(fold_table::FoldTableArgs),
+    /// Flipped constraints under trust = auto
+    TrustTable(trust_table::TrustTable),
     /// Random attacks on the readers and the constraint layer
     Fuzz(fuzz::FuzzArgs),
 }
 
 fn main() -> std::process::ExitCode {
-    let done = match Args::parse().command {
-        Command::Fuzz(args) => fuzz::run(&args),
+    let done = match Lab::parse().experiment {
+        Experiment::FoldTable(args) => fold_table::run(&args),
+        Experiment::TrustTable(table) => table.run().map(|()| true).map_err(|e| e.to_string()),
+        Experiment::Fuzz(args) => fuzz::run(&args),
     };
     match done {
         Ok(true) => std::process::ExitCode::SUCCESS,

@@ -139,7 +139,7 @@ mod tests {
                     let (rows, given, _) = problem(150, seed);
                     run(method, &[], 1, &rows, &given).violations
                 })
-                .map(|v| (v.must_link + v.cannot_link) as u64)
+                .map(|v| v.must_link + v.cannot_link)
                 .sum()
         };
         let [one, bagged, boosted] = ALL.map(broken);

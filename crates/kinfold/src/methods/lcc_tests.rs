@@ -4,6 +4,9 @@ use crate::constraints::{ConstraintSet, Kind};
 use crate::data::Dataset;
 use crate::pipeline::Job;
 
+/// Two units and the multiplier between them.
+type Conflict = (u32, u32, f64);
+
 fn cannot_links(n: usize, pairs: &[(usize, usize)]) -> ConstraintSet {
     let mut given = ConstraintSet::new(n);
     for &(a, b) in pairs {
@@ -13,12 +16,7 @@ fn cannot_links(n: usize, pairs: &[(usize, usize)]) -> ConstraintSet {
 }
 
 /// One sweep in index order at fixed centres: labels, conflict entries, multipliers.
-fn sweep(
-    rows: &[f64],
-    given: &ConstraintSet,
-    centres: &[f64],
-    lambda: f64,
-) -> (Vec<u32>, Vec<(u32, u32, f64)>, Vec<f64>) {
+fn sweep(rows: &[f64], given: &ConstraintSet, centres: &[f64], lambda: f64) -> (Vec<u32>, Vec<Conflict>, Vec<f64>) {
     let data = Dataset::dense(rows, 1).unwrap();
     let chunklets = given.close().unwrap();
     let units = Units::new(&data, &chunklets);

@@ -73,6 +73,21 @@ pub struct Clustering {
     pub chosen: Option<Chosen>,
 }
 
+impl Clustering {
+    /// Labels that came from elsewhere; the frame adds centres and objective.
+    pub(crate) fn of_labels(labels: Vec<u32>) -> Clustering {
+        Clustering {
+            labels,
+            centres: None,
+            trace: Vec::new(),
+            iterations: 0,
+            termination: Termination::Converged,
+            notes: Vec::new(),
+            chosen: None,
+        }
+    }
+}
+
 /// The representation that a method chose, and what it chose from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {

@@ -3,14 +3,15 @@
 
 use std::time::{Duration, Instant};
 
+use super::trust::{self, Assessment, Distrusted, Settled, Trust};
 use super::{Model, number_by_first_row};
 use crate::blocks::means::means;
 use crate::blocks::sizes;
-use crate::constraints::{ConstraintSet, Feasibility, FeasibleOptions, Violations, feasible};
+use crate::constraints::{Chunklets, ConstraintId, ConstraintSet, Kind, Violations};
 use crate::context::{RunContext, Termination};
-use crate::data::{Dataset, Matrix, Scaling, Transform};
+use crate::data::{Dataset, Matrix, Scaling, Table, Transform};
 use crate::error::{Error, Result};
-use crate::methods::{self, CandidateScore, Listens, Problem, SizeBounds, Typed};
+use crate::methods::{self, CandidateScore, Clustering, Listens, Problem, SizeBounds, Typed};
 
 /// Most violations that are listed one by one.
 const LISTED: usize = 10_000;
@@ -35,6 +36,8 @@ pub struct Job {
     pub scaling: Option<Scaling>,
     /// Bounds on cluster sizes.
     pub sizes: SizeBounds,
+    /// How far the constraints are believed, by methods that keep them.
+    pub trust: Trust,
 }
 
 /// The space in which the rows were clustered.
@@ -73,6 +76,8 @@ pub struct Run {
     pub termination: Termination,
     /// Constraints that do not hold.
     pub violations: Violations,
+    /// What was believed of the constraints, and why; `None` when nothing was to be doubted.
+    pub assessment: Option<Assessment>,
     /// Things to know.
     pub notes: Vec<String>,
     /// Centres in the representation's space.
@@ -84,7 +89,8 @@ pub struct Run {
 impl Job {
     /// A job with default settings.
     pub fn new(method: &str, k: usize) -> Job {
-        Job { method: method.to_owned(), k, settings: Vec::new(), scaling: None, sizes: SizeBounds::default() }
+        let (sizes, trust) = (SizeBounds::default(), Trust::default());
+        Job { method: method.to_owned(), k, settings: Vec::new(), scaling: None, sizes, trust }
     }
 
     /// Checks everything that can be checked, then clusters.
@@ -101,22 +107,17 @@ impl Job {
             let why = "takes no bounds on cluster sizes".to_owned();
             return Err(Error::Unsupported { method: entry.info.name, why });
         }
-        let chunklets = match entry.info.listens {
-            Listens::Hard => given.close()?,
-            Listens::Soft | Listens::No => given.close_lenient(0.0)?.0,
-        };
-        if entry.info.listens == Listens::Hard {
-            if self.k > chunklets.len() {
-                return Err(Error::TooFewChunklets { k: self.k, chunklets: chunklets.len() });
-            }
-            // Before any work: an answer in milliseconds beats one after an hour.
-            if let Feasibility::Infeasible(why) = feasible(&chunklets, self.k, &FeasibleOptions::default()) {
-                return Err(Error::Infeasible(why));
-            }
-        }
-        if let Some(bounds) = &bounds {
+        let fits_sizes = |chunklets: &Chunklets| {
+            let Some(bounds) = &bounds else { return Ok(()) };
             let rows: Vec<u64> = (0..chunklets.len() as u32).map(|c| chunklets.members(c).len() as u64).collect();
-            sizes::check(&rows, chunklets.graph(), self.k, bounds).map_err(Error::Sizes)?;
+            sizes::check(&rows, chunklets.graph(), self.k, bounds).map_err(Error::Sizes)
+        };
+        // Constraints are doubted only by methods that would keep them.
+        let keeps = entry.info.listens == Listens::Hard;
+        let trust = if self.k > 1 && !given.is_empty() { self.trust } else { Trust::Hard };
+        let looked = keeps.then(|| trust::look(given, self.k, trust)).transpose()?;
+        if let Some(chunklets) = looked.as_ref().and_then(|l| l.kept_by(self.k)) {
+            fits_sizes(chunklets)?;
         }
 
         let scaling = self.scaling.unwrap_or_default();
@@ -124,14 +125,34 @@ impl Job {
         let transformed = if transform.is_identity() { None } else { Some(transform.apply(data)?) };
         let lent = match &transformed {
             None => *data,
-            Some(table) => match data.weights() {
-                Some(weights) => table.view()?.with_weights(weights)?,
-                None => table.view()?,
-            },
+            Some(table) => with_weights(table, data)?,
         };
-        let problem =
-            Problem { data: &lent, given, chunklets: &chunklets, k: self.k, sizes: self.sizes, scaling: self.scaling };
-        let mut clustering = F::run(method.as_ref(), ctx, &problem)?;
+        let mut settled = match looked {
+            None => Settled::all(given.close_lenient(0.0)?.0),
+            Some(looked) if trust == Trust::Hard => Settled::all(looked.chunklets()),
+            Some(looked) => {
+                let chooses = entry.info.represents && self.scaling.is_none();
+                let judged = if chooses { trust::rows_to_judge(&lent)? } else { None };
+                match &judged {
+                    None => looked.settle(ctx, &lent, given, self.k, trust)?,
+                    Some(table) => looked.settle(ctx, &with_weights(table, data)?, given, self.k, trust)?,
+                }
+            }
+        };
+        fits_sizes(&settled.chunklets)?;
+        let problem = Problem {
+            data: &lent,
+            given: settled.believed.as_ref().unwrap_or(given),
+            chunklets: &settled.chunklets,
+            k: self.k,
+            sizes: self.sizes,
+            scaling: self.scaling,
+        };
+        let by_belief = settled.labels.take().filter(|_| bounds.is_none() && !entry.info.represents);
+        let mut clustering = match by_belief {
+            Some(labels) => Clustering::of_labels(labels),
+            None => F::run(method.as_ref(), ctx, &problem)?,
+        };
 
         // Restarts that were never begun do not show in the winner's own termination.
         if let Err(stop) = ctx.checkpoint() {
@@ -157,6 +178,14 @@ impl Job {
             },
             None => Representation { name: scaling.name().to_owned(), transform, candidates: Vec::new() },
         };
+        if clustering.trace.is_empty() {
+            clustering.trace.push(objective);
+        }
+        let mut notes = clustering.notes;
+        if let Some(found) = &mut settled.assessment {
+            found.distrusted.iter_mut().for_each(|d| d.broken = is_broken(d, &clustering.labels));
+            notes.extend(found.note(given));
+        }
         Ok(Run {
             method: entry.info.name,
             representation,
@@ -168,7 +197,8 @@ impl Job {
             iterations: clustering.iterations,
             termination: clustering.termination,
             violations: given.violations(&clustering.labels, LISTED),
-            notes: clustering.notes,
+            assessment: settled.assessment,
+            notes,
             centres,
             labels: clustering.labels,
             elapsed: begun.elapsed(),
@@ -176,7 +206,26 @@ impl Job {
     }
 }
 
+/// The rows of a table with the weights of the data they were made from.
+fn with_weights<'a, F: Typed>(table: &'a Table<F>, data: &Dataset<'a, F>) -> Result<Dataset<'a, F>> {
+    let view = table.view()?;
+    match data.weights() {
+        Some(weights) => view.with_weights(weights),
+        None => Ok(view),
+    }
+}
+
+fn is_broken(d: &Distrusted, labels: &[u32]) -> bool {
+    let together = labels[d.a as usize] == labels[d.b as usize];
+    !matches!(d.id, ConstraintId::Pair(_)) || together != (d.kind == Kind::MustLink)
+}
+
 impl Run {
+    /// The constraints that were not believed, most probably wrong first.
+    pub fn distrusted(&self) -> &[Distrusted] {
+        self.assessment.as_ref().map_or(&[], |a| &a.distrusted)
+    }
+
     /// What is needed to label new rows.
     pub fn model(&self, features: &[String]) -> Model {
         Model {

@@ -3,7 +3,9 @@
 mod job;
 mod model;
 mod stable;
+mod trust;
 
 pub use job::{Job, Representation, Run};
 pub use model::Model;
 pub use stable::{keep_ids, number_by_first_row};
+pub use trust::{Assessment, Distrusted, Trust, Verdict, assess};

@@ -1,0 +1,226 @@
+//! `trust-table`: what wrong constraints do, and what trust = auto makes of them. For each data set, number of balanced
+//! constraints (n/2, n) and share of flipped ones: NMI (arithmetic) without constraints, with all believed, with auto;
+//! recall of the wrong ones that matter (broken by the hard run on the right ones alone), precision, false alarms.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use kinfold::constraints::{ConstraintId, ConstraintSet, Kind, Pair, generate};
+use kinfold::context::RunContext;
+use kinfold::data::{Dataset, Scaling};
+use kinfold::indices::{INDICES, Scored};
+use kinfold::pipeline::{Job, Run, Trust, Verdict};
+use kinfold::rng::Rng;
+
+type Failed = Box<dyn std::error::Error>;
+
+/// Data sets of the table.
+const NAMES: &str = "iris,wine,heart,glass,breast-tissue,house-votes,sonar,ionosphere,wdbc,ecoli,kdd-control";
+
+/// Options of `trust-table`.
+#[derive(Debug, Args)]
+pub struct TrustTable {
+    /// Directory with NAME.csv: a header, numeric columns, the class last
+    #[arg(long)]
+    data: PathBuf,
+    /// Data sets, separated by commas
+    #[arg(long, default_value = NAMES, value_delimiter = ',')]
+    names: Vec<String>,
+    /// Constraint sets per cell
+    #[arg(long, default_value_t = 5)]
+    sets: u64,
+    /// Shares of flipped constraints in per cent
+    #[arg(long, default_value = "0,5,10,15", value_delimiter = ',')]
+    flips: Vec<usize>,
+    /// Constraints: h = n/2, n = n
+    #[arg(long, default_value = "h,n", value_delimiter = ',')]
+    amounts: Vec<String>,
+    /// The method
+    #[arg(long, default_value = "mlcl")]
+    method: String,
+    /// A line for every set
+    #[arg(long)]
+    verbose: bool,
+}
+
+struct Labelled {
+    rows: Vec<f64>,
+    dims: usize,
+    truth: Vec<u32>,
+    k: usize,
+}
+
+fn read(path: &Path) -> Result<Labelled, Failed> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let (mut rows, mut truth, mut names, mut dims) = (Vec::new(), Vec::new(), Vec::<&str>::new(), 0);
+    for line in text.lines().skip(1).filter(|l| !l.is_empty()) {
+        let (cells, label) = line.rsplit_once(',').ok_or("a line with one cell")?;
+        let before = rows.len();
+        for cell in cells.split(',') {
+            rows.push(cell.trim().parse::<f64>()?);
+        }
+        dims = rows.len() - before;
+        let at = names.iter().position(|n| *n == label).unwrap_or_else(|| {
+            names.push(label);
+            names.len() - 1
+        });
+        truth.push(at as u32);
+    }
+    Ok(Labelled { rows, dims, truth, k: names.len() })
+}
+
+fn nmi(labels: &[u32], truth: &[u32]) -> f64 {
+    let scored = Scored { labels, truth: Some(truth), constraints: None };
+    INDICES.iter().find(|i| i.name == "nmi").and_then(|i| (i.score)(&scored)).unwrap_or(f64::NAN)
+}
+
+/// Sums over the sets of a cell.
+#[derive(Default, Clone)]
+struct Cell {
+    sets: f64,
+    plain: f64,
+    hard: f64,
+    auto: f64,
+    rest: f64,
+    right: f64,
+    below: f64,
+    noisy: f64,
+    listed: f64,
+    listed_wrong: f64,
+    matter: f64,
+    listed_matter: f64,
+    errors: f64,
+    seconds: f64,
+}
+
+impl Cell {
+    fn add(&mut self, o: &Cell) {
+        let pairs: [(&mut f64, f64); 14] = [
+            (&mut self.sets, o.sets),
+            (&mut self.plain, o.plain),
+            (&mut self.hard, o.hard),
+            (&mut self.auto, o.auto),
+            (&mut self.rest, o.rest),
+            (&mut self.right, o.right),
+            (&mut self.below, o.below),
+            (&mut self.noisy, o.noisy),
+            (&mut self.listed, o.listed),
+            (&mut self.listed_wrong, o.listed_wrong),
+            (&mut self.matter, o.matter),
+            (&mut self.listed_matter, o.listed_matter),
+            (&mut self.errors, o.errors),
+            (&mut self.seconds, o.seconds),
+        ];
+        pairs.into_iter().for_each(|(a, b)| *a += b);
+    }
+    fn line(&self, name: &str, amount: &str, flips: usize) -> String {
+        let mean = |v: f64| v / self.sets;
+        let share = |a: f64, b: f64| if b > 0.0 { format!("{:.2}", a / b) } else { "-".to_owned() };
+        format!(
+            "| {name} | {amount} | {flips} % | {:.3} | {:.3} | {:.3} | **{:.3}** | {:.3} | {} | {} of {} | {:.1} | {} | {} | {} | {:.2} |",
+            mean(self.plain),
+            mean(self.hard),
+            mean(self.right),
+            mean(self.auto),
+            mean(self.rest),
+            self.below,
+            self.noisy,
+            self.sets,
+            mean(self.listed),
+            share(self.listed_matter, self.matter),
+            share(self.listed_wrong, self.listed),
+            self.errors,
+            mean(self.seconds),
+        )
+    }
+}
+
+impl TrustTable {
+    /// Prints the table.
+    pub fn run(&self) -> Result<(), Failed> {
+        println!(
+            "| data | S | flips | unconstrained | hard | hard on the right ones | auto | hard on the believed ones | sets below \
+             unconstrained | noisy | listed | recall that matter | precision | refused | seconds |"
+        );
+        println!("|{}", "---|".repeat(15));
+        let mut totals = vec![Cell::default(); self.amounts.len() * self.flips.len()];
+        for name in &self.names {
+            let set = read(&self.data.join(format!("{name}.csv")))?;
+            for (a, amount) in self.amounts.iter().enumerate() {
+                for (f, &flips) in self.flips.iter().enumerate() {
+                    let mut cell = Cell::default();
+                    for s in 0..self.sets {
+                        let one = self.one(&set, amount, flips, s)?;
+                        if self.verbose {
+                            println!("{}", one.line(&format!("{name} #{s}"), amount, flips));
+                        }
+                        cell.add(&one);
+                    }
+                    println!("{}", cell.line(name, amount, flips));
+                    totals[a * self.flips.len() + f].add(&cell);
+                }
+            }
+        }
+        for (at, cell) in totals.iter().enumerate() {
+            println!("{}", cell.line("all", &self.amounts[at / self.flips.len()], self.flips[at % self.flips.len()]));
+        }
+        Ok(())
+    }
+
+    fn one(&self, set: &Labelled, amount: &str, flips: usize, seed: u64) -> Result<Cell, Failed> {
+        let data = Dataset::dense(&set.rows, set.dims)?;
+        let n = data.n();
+        let ctx = RunContext::new(seed);
+        let total = if amount == "n" { n } else { n / 2 };
+        let right = generate::balanced(&set.truth, total, false, &mut Rng::stream(seed, "trust-table", 0))?.constraints;
+        let wrong = (flips * right.pairs().len() + 50) / 100;
+        let given = generate::noisy(&right, wrong, &mut Rng::stream(seed, "trust-table", 1))?;
+        let is_right = |p: &Pair| (set.truth[p.a as usize] == set.truth[p.b as usize]) == (p.kind == Kind::MustLink);
+        // fold chooses the representation by itself; the others get standardised rows.
+        let scaling = (self.method != "fold").then_some(Scaling::Standard);
+        let job = |method: &str, trust| Job { scaling, trust, ..Job::new(method, set.k) };
+        let run = |method: &str, trust, given: &ConstraintSet| job(method, trust).run(&ctx, &data, given);
+        let score = |run: &Run| nmi(&run.labels, &set.truth);
+        let plain_method = if self.method == "fold" { "fold" } else { "kmeans" };
+        let plain = score(&run(plain_method, Trust::Hard, &ConstraintSet::new(n))?);
+        // Contradictions stop a hard run: then what the greedy method makes of all of them.
+        let hard = run(&self.method, Trust::Hard, &given).or_else(|_| run("greedy-mlcl", Trust::Hard, &given))?;
+        let kept = given.map_pairs(|_, p| is_right(p).then_some(*p));
+        let oracle = run(&self.method, Trust::Hard, &kept)?;
+        let begun = std::time::Instant::now();
+        let mut cell = Cell { sets: 1.0, plain, hard: score(&hard), right: score(&oracle), ..Cell::default() };
+        let auto = match run(&self.method, Trust::Auto, &given) {
+            Ok(auto) => auto,
+            Err(e) => {
+                println!("{e}");
+                return Ok(Cell { auto: plain, rest: plain, errors: 1.0, ..cell });
+            }
+        };
+        cell.seconds = begun.elapsed().as_secs_f64();
+        cell.auto = score(&auto);
+        cell.below = f64::from(u8::from(cell.auto < plain - 0.005));
+        let mut listed = vec![false; given.pairs().len()];
+        for d in auto.distrusted() {
+            if let ConstraintId::Pair(i) = d.id {
+                listed[i as usize] = true;
+            }
+        }
+        let noisy = auto.assessment.as_ref().is_some_and(|a| a.verdict == Verdict::Noisy);
+        cell.noisy = f64::from(u8::from(noisy));
+        cell.rest = cell.auto;
+        if noisy && self.method != "fold" {
+            let believed = given.map_pairs(|i, p| (!listed[i]).then_some(*p));
+            cell.rest = score(&run(&self.method, Trust::Hard, &believed)?);
+        }
+        for (i, p) in given.pairs().iter().enumerate() {
+            let broken = (oracle.labels[p.a as usize] == oracle.labels[p.b as usize]) != (p.kind == Kind::MustLink);
+            let (wrong, listed) = (!is_right(p), listed[i]);
+            let count = |b: bool| f64::from(u8::from(b));
+            cell.listed += count(listed);
+            cell.listed_wrong += count(listed && wrong);
+            cell.matter += count(wrong && broken);
+            cell.listed_matter += count(wrong && broken && listed);
+        }
+        Ok(cell)
+    }
+}
