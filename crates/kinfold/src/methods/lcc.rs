@@ -1,9 +1,9 @@
 //! Lagrangian constrained clustering (Ganji, Bailey, Stuckey 2016, Figure 1). Minimises Σ w‖X − c‖² + Σ λ·viol over
 //! chunklets X: a cannot-linked pair that meets in a cluster stays violated while λ ≤ 1 (then λ grows by α and the pair
 //! pulls its second nearest centre, eq. 3.4) and afterwards the one that is cheaper to move goes to its second nearest
-//! centre. Best by (violations, cost). Departs from the paper: λ0 = 1 (not given there), a random order, D² seeding, violations
-//! counted by a full pass, a swap that saves cost is always made, it stops early when sweeps change nothing, and (`repair`) the best labelling
-//! is repaired by exact assignment and iterated to convergence, so no feasible constraint stays broken.
+//! centre. Best by (violations, cost). Departs from the paper: λ0 = 1 (not given there), a random order, D² seeding, a
+//! full count of violations, swaps that save cost are always made, an end when sweeps change nothing, and (`repair`) the
+//! best labelling is repaired by exact assignment and iterated to convergence, so no feasible constraint stays broken.
 //! Cost per sweep O(n·k·dims + cannot-links); distances beyond the nearest are computed for clashing pairs only.
 
 use super::{Clustering, Info, Listens, Method, Problem};
