@@ -3,7 +3,7 @@
 use kinfold::constraints::{ConstraintSet, Kind, Origin, generate};
 use kinfold::context::{CancelToken, RunContext, Termination};
 use kinfold::data::Dataset;
-use kinfold::methods::{Entry, Listens, METHODS};
+use kinfold::methods::{Entry, Listens, METHODS, SizeBounds};
 use kinfold::pipeline::{Job, Run};
 use kinfold::rng::Rng;
 
@@ -234,6 +234,30 @@ fn impossible_requests_are_refused_with_a_reason_before_any_work() {
             assert!(fails(2, &triangle), "{}: a triangle of cannot-links and k = 2", entry.info.name);
             assert!(fails(1, &triangle), "{}: cannot-links and k = 1", entry.info.name);
             assert!(fails(2, &contradiction), "{}: a contradiction", entry.info.name);
+        }
+    }
+}
+
+#[test]
+fn size_bounds_are_kept_with_the_constraints_or_refused_with_a_reason() {
+    let (rows, truth) = blobs(60, 2, 3, 5.0, 12);
+    let data = Dataset::dense(&rows, 2).unwrap();
+    let given = generate::balanced(&truth, 30, false, &mut Rng::stream(12, "test", 0)).unwrap().constraints;
+    for entry in METHODS {
+        let bounded = |min: usize, max: usize| {
+            let sizes = SizeBounds { min: Some(min), max: Some(max) };
+            Job { sizes, ..Job::new(entry.info.name, 3) }.run(&RunContext::new(1), &data, &given)
+        };
+        if !entry.info.sizes {
+            assert!(bounded(15, 25).is_err(), "{}", entry.info.name);
+            continue;
+        }
+        let run = bounded(18, 22).unwrap_or_else(|e| panic!("{}: {e}", entry.info.name));
+        assert!(run.sizes.iter().all(|s| (18..=22).contains(s)), "{}: {:?}", entry.info.name, run.sizes);
+        assert_eq!(run.violations.broken(), 0, "{}", entry.info.name);
+        for (min, max) in [(21, 60), (0, 19), (30, 20)] {
+            let why = bounded(min, max).unwrap_err().to_string();
+            assert!(why.len() > 20, "{}: {why}", entry.info.name);
         }
     }
 }

@@ -9,9 +9,10 @@ use super::{CandidateScore, Chosen, Clustering, Info, Listens, Method, Problem};
 use crate::blocks::candidates::{self, Candidate, Fitted, Instance, of_rows};
 use crate::blocks::choose::{self, Choice, Task};
 use crate::blocks::extend::{self, Extended, Moved};
-use crate::blocks::lloyd::{Limits, Nearest, assign_nearest, lloyd};
+use crate::blocks::lloyd::{Limits, Nearest, Sized, assign_nearest, lloyd};
 use crate::blocks::neighbours::{Neighbours, Votes};
 use crate::blocks::represent::{self, Base};
+use crate::blocks::sizes::Bounds;
 use crate::blocks::units::Units;
 use crate::blocks::{consensus, means, propagate, restarts, sample, seeding};
 use crate::constraints::Chunklets;
@@ -58,7 +59,7 @@ impl Method for Fold {
         cost: "about 14 candidates × (folds + 1) fits, O(n²·dims) for neighbours on at most `sample` rows; linear in n beyond",
         listens: Listens::Hard,
         sparse: true,
-        sizes: false,
+        sizes: true,
         represents: true,
         monotone: false,
     };
@@ -68,6 +69,25 @@ impl Method for Fold {
     }
 
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
+        let clustering = self.unbounded(ctx, problem)?;
+        match problem.sizes.for_clusters(problem.k) {
+            None => Ok(clustering),
+            Some(bounds) => self.within(ctx, problem, clustering, bounds),
+        }
+    }
+    fn objective<F: Float>(&self, problem: &Problem<'_, F>, clustering: &Clustering) -> f64 {
+        let transform = clustering.chosen.as_ref().map_or(Transform::Identity, |c| c.transform.clone());
+        let around = |moved: Moved<'_, F>| {
+            let data = moved.view()?;
+            Ok(means::sum_of_squares(&data, &clustering.labels, problem.k))
+        };
+        Moved::new(problem.data, &transform).and_then(around).unwrap_or(f64::NAN)
+    }
+}
+
+impl Fold {
+    /// Without bounds on cluster sizes.
+    fn unbounded<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
         let (data, k) = (problem.data, problem.k);
         let chunklets = propagate::propagate(problem.chunklets, k);
         let work = Work { ctx, params: &self.0, problem, chunklets: &chunklets };
@@ -84,13 +104,31 @@ impl Method for Fold {
         if n * n * data.dims().min(100) as f64 > AFFORDABLE { work.large() } else { work.affordable() }
     }
 
-    fn objective<F: Float>(&self, problem: &Problem<'_, F>, clustering: &Clustering) -> f64 {
-        let transform = clustering.chosen.as_ref().map_or(Transform::Identity, |c| c.transform.clone());
-        let around = |moved: Moved<'_, F>| {
-            let data = moved.view()?;
-            Ok(means::sum_of_squares(&data, &clustering.labels, problem.k))
-        };
-        Moved::new(problem.data, &transform).and_then(around).unwrap_or(f64::NAN)
+    /// From the clusters found without bounds: k-means in the space that was chosen, with every row assigned within the
+    /// bounds and the constraints.
+    fn within<F: Float>(
+        &self,
+        ctx: &RunContext,
+        problem: &Problem<'_, F>,
+        found: Clustering,
+        bounds: Bounds,
+    ) -> Result<Clustering> {
+        let Some(chosen) = found.chosen else { return Ok(found) };
+        let moved = Moved::new(problem.data, &chosen.transform)?;
+        let rows = moved.view()?;
+        let units = Units::all(&rows, problem.chunklets);
+        let (centres, _) = means::means(&rows, &found.labels, problem.k);
+        let limits = Limits { max_iter: self.0.max_iter, tolerance: 0.0 };
+        let outcome = lloyd(ctx, &units, centres, limits, &mut Sized::new(&units, problem.k, bounds))?;
+        finish(
+            problem,
+            outcome.labels,
+            chosen.name,
+            &chosen.transform,
+            chosen.candidates,
+            outcome.termination,
+            outcome.trace.len(),
+        )
     }
 }
 
