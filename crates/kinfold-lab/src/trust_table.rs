@@ -175,9 +175,7 @@ impl TrustTable {
         let right = generate::balanced(&set.truth, total, false, &mut Rng::stream(seed, "trust-table", 0))?.constraints;
         let wrong = (flips * right.pairs().len() + 50) / 100;
         let given = generate::noisy(&right, wrong, &mut Rng::stream(seed, "trust-table", 1))?;
-        let is_right = |p: &Pair| {
-            (set.truth[p.a as usize] == set.truth[p.b as usize]) == (p.kind == Kind::MustLink)
-        };
+        let is_right = |p: &Pair| (set.truth[p.a as usize] == set.truth[p.b as usize]) == (p.kind == Kind::MustLink);
         // fold chooses the representation by itself; the others get standardised rows.
         let scaling = (self.method != "fold").then_some(Scaling::Standard);
         let job = |method: &str, trust| Job { scaling, trust, ..Job::new(method, set.k) };
