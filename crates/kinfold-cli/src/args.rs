@@ -110,7 +110,7 @@ pub struct ConstraintArgs {
     /// Rows that are equal in this column are all different (repeatable)
     #[arg(long, value_name = "COLUMN")]
     pub cannot_link_within: Vec<String>,
-    /// What to believe of answers without a confidence
+    /// How far to believe the constraints
     #[arg(long, value_enum, default_value_t = Trust::Auto)]
     pub trust: Trust,
     /// Leave out answers on ids that the data do not have, and count them
@@ -120,13 +120,23 @@ pub struct ConstraintArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Default)]
 pub enum Trust {
-    /// Every answer is proven
+    /// They are proven: all are kept, a contradiction is an error
     Hard,
-    /// Every answer may be wrong
+    /// Each may be wrong, as its confidence says (85 % unless given)
     Soft,
-    /// Hard, unless the answers themselves say otherwise
+    /// Hard, unless they themselves say otherwise; then those that are probably wrong are left out and listed
     #[default]
     Auto,
+}
+
+impl From<Trust> for kinfold::pipeline::Trust {
+    fn from(trust: Trust) -> Self {
+        match trust {
+            Trust::Hard => Self::Hard,
+            Trust::Soft => Self::Soft,
+            Trust::Auto => Self::Auto,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -58,6 +58,7 @@ fn job(args: &ClusterArgs) -> Job {
         settings: args.settings.clone(),
         scaling: args.scale,
         sizes: SizeBounds { min: args.min_size, max: args.max_size },
+        trust: args.constraints.trust.into(),
         ..Job::new(&args.method, args.k)
     }
 }
@@ -142,6 +143,27 @@ fn to_json(
         "notes": run.notes,
         "elapsed_seconds": run.elapsed.as_secs_f64(),
     });
+    if let Some(found) = &run.assessment {
+        value["trust"] = json!({
+            "verdict": found.verdict, "reason": found.reason, "error_rate": found.error_rate,
+            "contradictions": found.contradictions, "evidence": found.evidence,
+        });
+    }
+    let name = |row: u32| file.ids.get(row as usize).into_owned();
+    let distrusted: Vec<_> = run
+        .distrusted()
+        .iter()
+        .map(|d| {
+            json!({
+                "kind": d.kind, "a": name(d.a), "b": name(d.b), "row_a": d.a, "row_b": d.b,
+                "where": given.place(d.id, &[d.a, d.b]), "probability_wrong": d.probability_wrong,
+                "probability_same_without_it": d.probability_same_without_it, "sigmas": d.sigmas, "cost": d.cost,
+                "against": d.cycle.iter().map(|&id| given.place(id, &[])).collect::<Vec<_>>(),
+                "broken": d.broken, "evidence": d.describe(given, name),
+            })
+        })
+        .collect();
+    value["distrusted"] = distrusted.into();
     value["scores"] =
         scores.iter().map(|(name, s)| ((*name).to_owned(), json!(s))).collect::<serde_json::Map<_, _>>().into();
     value
@@ -186,6 +208,16 @@ pub fn summary(run: &Run, scores: &[(&'static str, Option<f64>)], file: &DataFil
             if v.broken() > TOLD as u64 {
                 text += &format!("  … and {} more (--json lists them)\n", v.broken() - TOLD as u64);
             }
+        }
+    }
+    let distrusted = run.distrusted();
+    if !distrusted.is_empty() {
+        text += &format!("distrusts {}:\n", count(distrusted.len(), "constraint"));
+        for d in distrusted.iter().take(TOLD) {
+            text += &format!("  {}\n", d.describe(given, |row| file.ids.get(row as usize).into_owned()));
+        }
+        if distrusted.len() > TOLD {
+            text += &format!("  … and {} more (--json lists them)\n", distrusted.len() - TOLD);
         }
     }
     let shown: Vec<String> =

@@ -148,7 +148,11 @@ impl Job {
             sizes: self.sizes,
             scaling: self.scaling,
         };
-        let by_belief = settled.labels.take().filter(|_| bounds.is_none() && !entry.info.represents);
+        let by_belief = settled.labels.take().filter(|_| {
+            // Measured on flipped constraints: the method on those that are believed is as good as the most probable
+            // labels; weights as odds have no other meaning than the latter.
+            trust == Trust::Soft && bounds.is_none() && !entry.info.represents
+        });
         let mut clustering = match by_belief {
             Some(labels) => Clustering::of_labels(labels),
             None => F::run(method.as_ref(), ctx, &problem)?,

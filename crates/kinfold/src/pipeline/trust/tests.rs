@@ -1,0 +1,286 @@
+use super::*;
+use crate::constraints::{Origin, generate};
+use crate::indices::{INDICES, Scored};
+use crate::pipeline::{Job, Run};
+use crate::rng::Rng;
+use Kind::{CannotLink, MustLink};
+
+/// Gaussian blobs: rows and true labels.
+fn blobs(n: usize, dims: usize, k: usize, spread: f64, seed: u64) -> (Vec<f64>, Vec<u32>) {
+    let mut rng = Rng::stream(seed, "blobs", 0);
+    let centres: Vec<f64> = (0..k * dims).map(|_| 5.0 * rng.normal()).collect();
+    let labels: Vec<u32> = (0..n).map(|i| (i % k) as u32).collect();
+    let centre = |l: u32| centres[l as usize * dims..(l as usize + 1) * dims].to_vec();
+    let rows = labels.iter().flat_map(|&l| centre(l)).map(|c| c + spread * rng.normal()).collect();
+    (rows, labels)
+}
+
+fn ctx() -> RunContext {
+    RunContext::new(3).with_threads(1)
+}
+
+fn run(k: usize, rows: &[f64], dims: usize, given: &ConstraintSet, trust: Trust) -> Result<Run> {
+    Job { trust, ..Job::new("mlcl", k) }.run(&ctx(), &Dataset::dense(rows, dims)?, given)
+}
+
+fn nmi(labels: &[u32], truth: &[u32]) -> f64 {
+    let scored = Scored { labels, truth: Some(truth), constraints: None };
+    INDICES.iter().find(|i| i.name == "nmi").and_then(|i| (i.score)(&scored)).unwrap()
+}
+
+/// Two groups of 20 rows with must-links inside and cannot-links across.
+fn two_groups() -> (Vec<f64>, ConstraintSet) {
+    let rows = (0..40).map(|i| if i < 20 { 0.0 } else { 10.0 } + f64::from(i % 5) * 0.1).collect();
+    let mut given = ConstraintSet::new(40);
+    let file = given.add_source("answers.csv");
+    let mut line = 1;
+    for i in 0..19 {
+        for (kind, a, b) in [(MustLink, i, i + 1), (MustLink, 20 + i, 21 + i), (CannotLink, i, 20 + i)] {
+            line += 1;
+            given.add_weighted_pair(kind, a, b, f64::INFINITY, Origin { source: file, line }).unwrap();
+        }
+    }
+    (rows, given)
+}
+
+#[test]
+fn one_wrong_link_between_far_groups_is_found_and_explained() {
+    let (rows, mut given) = two_groups();
+    let data = Dataset::dense(&rows, 1).unwrap();
+    let clean = assess(&ctx(), &data, &given, 2, Trust::Auto).unwrap();
+    assert_eq!((clean.verdict, clean.distrusted.len()), (Verdict::Hard, 0), "{clean:?}");
+    given.add_weighted_pair(MustLink, 3, 30, f64::INFINITY, Origin { source: 1, line: 99 }).unwrap();
+    let found = assess(&ctx(), &data, &given, 2, Trust::Auto).unwrap();
+    assert_eq!((found.verdict, found.distrusted.len()), (Verdict::Noisy, 1), "{found:?}");
+    let d = &found.distrusted[0];
+    assert_eq!(d.id, ConstraintId::Pair(57));
+    assert!(d.probability_wrong > 0.99 && d.sigmas > 5.0 && d.cost > 5.0, "{d:?}");
+    // The chain: must-links from both ends to one cannot-link, all of them believed.
+    let kinds: Vec<Kind> = d
+        .cycle
+        .iter()
+        .map(|id| match id {
+            ConstraintId::Pair(i) => given.pairs()[*i as usize].kind,
+            _ => panic!("{id}"),
+        })
+        .collect();
+    assert_eq!(kinds.iter().filter(|k| **k == CannotLink).count(), 1, "{kinds:?}");
+    let told = d.describe(&given, |row| format!("r{row}"));
+    for words in
+        ["same (r3, r30) [answers.csv:99]: wrong with probability over 0.99", "say different", "contradicted by"]
+    {
+        assert!(told.contains(words), "'{words}' is not in: {told}");
+    }
+    assert!(matches!(assess(&ctx(), &data, &given, 2, Trust::Hard), Err(Error::Contradiction(_))));
+}
+
+#[test]
+fn clean_constraints_are_believed_and_change_nothing() {
+    for (seed, (n, dims, k, spread)) in
+        [(90, 2, 3, 1.0), (120, 4, 4, 2.0), (80, 3, 2, 4.0), (150, 2, 5, 3.0), (100, 6, 3, 3.0)].into_iter().enumerate()
+    {
+        let (rows, truth) = blobs(n, dims, k, spread, seed as u64);
+        for total in [n / 3, n / 2, n] {
+            let mut rng = Rng::stream(seed as u64, "test", total as u64);
+            let given = generate::balanced(&truth, total, false, &mut rng).unwrap().constraints;
+            let hard = run(k, &rows, dims, &given, Trust::Hard).unwrap();
+            let auto = run(k, &rows, dims, &given, Trust::Auto).unwrap();
+            assert_eq!(auto.violations.broken(), 0, "{seed} {total}: {:?}", auto.assessment);
+            assert_eq!(auto.labels, hard.labels, "{seed} {total}");
+            assert!(auto.distrusted().is_empty() && hard.assessment.is_none());
+        }
+    }
+}
+
+#[test]
+fn planted_flips_are_found_and_the_result_is_not_below_the_unconstrained_one() {
+    let (mut matter, mut found, mut listed, mut right) = (0, 0, 0, 0);
+    for seed in 0..6u64 {
+        let k = 2 + seed as usize % 3;
+        let (rows, truth) = blobs(120, 3, k, 1.5, 10 + seed);
+        let mut rng = Rng::stream(seed, "test", 0);
+        let clean = generate::balanced(&truth, 120, false, &mut rng).unwrap().constraints;
+        let given = generate::noisy(&clean, 12, &mut rng).unwrap();
+        let auto = run(k, &rows, 3, &given, Trust::Auto).unwrap();
+        let plain = Job::new("kmeans", k).run(&ctx(), &Dataset::dense(&rows, 3).unwrap(), &given).unwrap();
+        assert!(nmi(&auto.labels, &truth) >= nmi(&plain.labels, &truth) - 0.005, "seed {seed}");
+        let kept = given.map_pairs(|i, p| (p.kind == clean.pairs()[i].kind).then_some(*p));
+        let oracle = run(k, &rows, 3, &kept, Trust::Hard).unwrap();
+        for (i, p) in given.pairs().iter().enumerate() {
+            let is_listed = auto.distrusted().iter().any(|d| d.id == ConstraintId::Pair(i as u32));
+            let is_wrong = p.kind != clean.pairs()[i].kind;
+            let broken = (oracle.labels[p.a as usize] == oracle.labels[p.b as usize]) != (p.kind == MustLink);
+            matter += usize::from(is_wrong && broken);
+            found += usize::from(is_wrong && broken && is_listed);
+            listed += usize::from(is_listed);
+            right += usize::from(is_listed && is_wrong);
+        }
+        // What is broken is listed.
+        for v in &auto.violations.list {
+            assert!(auto.distrusted().iter().any(|d| d.id == v.id && d.broken), "{v:?}");
+        }
+    }
+    assert!(2 * found >= matter && 2 * right >= listed, "{found} of {matter} found, {right} of {listed} right");
+}
+
+#[test]
+fn the_assessment_does_not_depend_on_threads() {
+    let (rows, truth) = blobs(200, 3, 4, 2.0, 5);
+    let mut rng = Rng::stream(5, "test", 0);
+    let given = generate::balanced(&truth, 200, false, &mut rng).unwrap().constraints;
+    let given = generate::noisy(&given, 20, &mut rng).unwrap();
+    let data = Dataset::dense(&rows, 3).unwrap();
+    let [one, two, three] =
+        [1, 2, 3].map(|t| assess(&RunContext::new(8).with_threads(t), &data, &given, 4, Trust::Auto).unwrap());
+    assert_eq!(one.verdict, Verdict::Noisy);
+    assert!(one == two && one == three);
+}
+
+#[test]
+fn a_small_contradiction_costs_only_what_contradicts() {
+    let rows: Vec<f64> = (0..12).map(|i| f64::from(i % 3) * 10.0 + f64::from(i)).collect();
+    let mut given = ConstraintSet::new(12);
+    given.add_pair(MustLink, 0, 3).unwrap();
+    given.add_pair(MustLink, 3, 6).unwrap();
+    given.add_pair(CannotLink, 0, 6).unwrap();
+    given.add_pair(MustLink, 1, 2).unwrap();
+    given.add_pair(CannotLink, 9, 6).unwrap();
+    let auto = run(3, &rows, 1, &given, Trust::Auto).unwrap();
+    let ids: Vec<ConstraintId> = auto.distrusted().iter().map(|d| d.id).collect();
+    assert_eq!(ids, [ConstraintId::Pair(2)], "{:?}", auto.assessment);
+    assert_eq!(auto.violations.broken(), 1);
+    assert!(auto.notes.iter().any(|n| n.contains("1 of 5 constraints")), "{:?}", auto.notes);
+    assert!(matches!(run(3, &rows, 1, &given, Trust::Hard), Err(Error::Contradiction(_))));
+}
+
+#[test]
+fn rules_are_believed_against_answers_and_repaired_against_each_other() {
+    let (rows, mut given) = two_groups();
+    given.add_set(MustLink, &[0, 5, 10], f64::INFINITY, Origin::default()).unwrap();
+    given.add_pair(CannotLink, 0, 10).unwrap();
+    let auto = run(2, &rows, 1, &given, Trust::Auto).unwrap();
+    let ids: Vec<ConstraintId> = auto.distrusted().iter().map(|d| d.id).collect();
+    assert_eq!(ids, [ConstraintId::Pair(57)]);
+
+    let (rows, mut given) = two_groups();
+    let names = vec!["x".to_owned(), "y".to_owned()];
+    let labelled = [(0, 0), (1, 0), (21, 1), (22, 1), (0, 1)];
+    given.add_labels(&labelled, names, vec![], f64::INFINITY, Origin::default()).unwrap();
+    let auto = run(2, &rows, 1, &given, Trust::Auto).unwrap();
+    assert!(auto.distrusted().iter().any(|d| d.id == ConstraintId::Labels(0) && d.a == 0), "{:?}", auto.distrusted());
+    let kept = auto.assessment.as_ref().unwrap().believed(&given);
+    assert_eq!(kept.violations(&auto.labels, 0).broken(), 0);
+}
+
+#[test]
+fn an_impossible_k_stays_an_error() {
+    let (rows, truth) = blobs(90, 2, 3, 0.8, 4);
+    let given = generate::balanced(&truth, 90, false, &mut Rng::stream(2, "test", 0)).unwrap().constraints;
+    assert!(matches!(run(2, &rows, 2, &given, Trust::Auto), Err(Error::Infeasible(_))));
+    let mut triangle = ConstraintSet::new(90);
+    for (a, b) in [(0, 1), (1, 2), (0, 2)] {
+        triangle.add_pair(CannotLink, a, b).unwrap();
+    }
+    assert!(matches!(run(2, &rows, 2, &triangle, Trust::Auto), Err(Error::Infeasible(_))));
+}
+
+#[test]
+fn errors_that_only_make_odd_cycles_are_errors_and_not_a_wrong_k() {
+    let (rows, mut given) = two_groups();
+    // Three cannot-links around a cycle of must-links: no contradiction for three clusters, but for two.
+    let rows: Vec<f64> = rows.iter().enumerate().map(|(i, v)| v + (i as f64 * 0.37).sin()).collect();
+    given = given.map_pairs(|i, p| (p.kind == CannotLink || i % 3 != 1).then_some(*p));
+    given.add_pair(CannotLink, 0, 1).unwrap();
+    let given = given.map_pairs(|_, p| (p.kind == CannotLink || p.a > 0).then_some(*p));
+    let looked = look(&given, 2, Trust::Auto).unwrap();
+    assert!(looked.conflicts.is_empty() && looked.infeasible.is_some());
+    let auto = run(2, &rows, 1, &given, Trust::Auto).unwrap();
+    assert_eq!(auto.violations.broken(), 1, "{:?}", auto.assessment);
+    assert_eq!((auto.violations.list[0].a, auto.violations.list[0].b), (0, 1));
+}
+
+#[test]
+fn soft_constraints_are_weighed_by_their_odds_and_proven_ones_are_kept() {
+    let rows = [0.0, 0.1, 0.2, 5.0, 5.1, 5.2, 2.4];
+    let soft = |weight: f64| {
+        let mut given = ConstraintSet::new(7);
+        given.add_weighted_pair(MustLink, 6, 4, weight, Origin::default()).unwrap();
+        given.add_weighted_pair(MustLink, 0, 5, 0.2, Origin::default()).unwrap();
+        run(2, &rows, 1, &given, Trust::Soft).unwrap()
+    };
+    let strong = soft(6.0);
+    assert_eq!(strong.labels, [0, 0, 0, 1, 1, 1, 1], "{:?}", strong.assessment);
+    assert_eq!(strong.distrusted().len(), 1);
+    let mut proven = ConstraintSet::new(7);
+    proven.add_pair(MustLink, 0, 5).unwrap();
+    proven.add_weighted_pair(CannotLink, 0, 5, 3.0, Origin::default()).unwrap();
+    let kept = run(2, &rows, 1, &proven, Trust::Soft).unwrap();
+    assert_eq!((kept.violations.must_link, kept.violations.cannot_link), (0, 1));
+}
+
+#[test]
+fn answers_given_with_doubt_are_left_out_when_they_are_probably_wrong() {
+    let (rows, mut given) = two_groups();
+    given.add_weighted_pair(CannotLink, 4, 12, 0.4, Origin::default()).unwrap();
+    given.add_weighted_pair(MustLink, 21, 30, 0.4, Origin::default()).unwrap();
+    let given = given.map_pairs(|i, p| (i < 9 || i % 3 == 2 || i > 56).then_some(*p));
+    let auto = run(2, &rows, 1, &given, Trust::Auto).unwrap();
+    let pairs: Vec<(u32, u32)> = auto.distrusted().iter().map(|d| (d.a, d.b)).collect();
+    assert_eq!(pairs, [(4, 12)], "{:?}", auto.assessment);
+    assert_eq!(auto.violations.broken(), 1);
+}
+
+#[test]
+fn sparse_and_single_precision_rows_lead_to_the_same_verdict() {
+    let (mut rows, truth) = blobs(100, 6, 3, 1.0, 9);
+    rows.iter_mut().enumerate().for_each(|(i, v)| {
+        if i % 6 == i / 6 % 6 {
+            *v = 0.0;
+        }
+    });
+    let (mut starts, mut columns, mut values) = (vec![0], vec![], vec![]);
+    for row in rows.chunks(6) {
+        for (j, &v) in row.iter().enumerate().filter(|(_, v)| **v != 0.0) {
+            columns.push(j as u32);
+            values.push(v);
+        }
+        starts.push(values.len());
+    }
+    let mut rng = Rng::stream(9, "test", 0);
+    let given = generate::balanced(&truth, 100, false, &mut rng).unwrap().constraints;
+    let given = generate::noisy(&given, 8, &mut rng).unwrap();
+    let narrow: Vec<f32> = rows.iter().map(|&v| v as f32).collect();
+    let ids = |a: Assessment| a.distrusted.iter().map(|d| d.id).collect::<Vec<_>>();
+    let dense = assess(&ctx(), &Dataset::dense(&rows, 6).unwrap(), &given, 3, Trust::Auto).unwrap();
+    let sparse = Dataset::sparse(&starts, &columns, &values, 6).unwrap();
+    let sparse = assess(&ctx(), &sparse, &given, 3, Trust::Auto).unwrap();
+    let single = assess(&ctx(), &Dataset::dense(&narrow, 6).unwrap(), &given, 3, Trust::Auto).unwrap();
+    assert_eq!(dense.verdict, Verdict::Noisy);
+    let mut all = [dense, sparse, single].map(ids);
+    all.iter_mut().for_each(|a| a.sort_unstable());
+    assert!(all[0] == all[1] && all[0] == all[2], "{all:?}");
+}
+
+#[test]
+fn many_rows_are_judged_on_a_sample() {
+    let (rows, truth) = blobs(MOST_ROWS + 4000, 2, 3, 0.5, 6);
+    let mut rng = Rng::stream(6, "test", 0);
+    let given = generate::balanced(&truth[..60], 60, false, &mut rng).unwrap().constraints;
+    let mut wide = ConstraintSet::new(truth.len());
+    // The constrained rows lie at the end, so that their numbers in the sample differ.
+    let shift = truth.len() - 60;
+    for (i, p) in given.pairs().iter().enumerate() {
+        let kind = if i % 12 == 3 { p.kind.flipped() } else { p.kind };
+        wide.add_pair(kind, p.a as usize + shift, p.b as usize + shift).unwrap();
+    }
+    let found = assess(&ctx(), &Dataset::dense(&rows, 2).unwrap(), &wide, 3, Trust::Auto).unwrap();
+    assert_eq!(found.verdict, Verdict::Noisy);
+    let mut ids: Vec<u32> =
+        found.distrusted.iter().map(|d| if let ConstraintId::Pair(i) = d.id { i } else { 99 }).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [3, 15, 27, 39, 51]);
+    for d in &found.distrusted {
+        assert!(d.a as usize >= shift && d.b as usize >= shift);
+    }
+    assert!(nmi(&found.labels.unwrap(), &truth) > 0.99);
+}
