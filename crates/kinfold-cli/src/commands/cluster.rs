@@ -159,7 +159,7 @@ fn to_json(
                 "where": given.place(d.id, &[d.a, d.b]), "probability_wrong": d.probability_wrong,
                 "probability_same_without_it": d.probability_same_without_it, "sigmas": d.sigmas, "cost": d.cost,
                 "against": d.cycle.iter().map(|&id| given.place(id, &[])).collect::<Vec<_>>(),
-                "broken": d.broken, "evidence": d.describe(given, name),
+                "broken": d.broken, "kept": d.kept, "evidence": d.describe(given, name),
             })
         })
         .collect();
@@ -212,7 +212,9 @@ pub fn summary(run: &Run, scores: &[(&'static str, Option<f64>)], file: &DataFil
     }
     let distrusted = run.distrusted();
     if !distrusted.is_empty() {
-        text += &format!("distrusts {}:\n", count(distrusted.len(), "constraint"));
+        let left_out = distrusted.iter().filter(|d| !d.kept).count();
+        let kept = if left_out == 0 { "kept, but to be looked at again" } else { "left out" };
+        text += &format!("distrusts {}, {kept}:\n", count(distrusted.len(), "constraint"));
         for d in distrusted.iter().take(TOLD) {
             text += &format!("  {}\n", d.describe(given, |row| file.ids.get(row as usize).into_owned()));
         }

@@ -33,6 +33,8 @@ pub struct Distrusted {
     pub cycle: Vec<ConstraintId>,
     /// Is it broken by the result?
     pub broken: bool,
+    /// Was it kept all the same, because nothing contradicts it?
+    pub kept: bool,
 }
 
 impl Distrusted {

@@ -185,21 +185,6 @@ fn an_impossible_k_stays_an_error() {
 }
 
 #[test]
-fn errors_that_only_make_odd_cycles_are_errors_and_not_a_wrong_k() {
-    let (rows, mut given) = two_groups();
-    // Three cannot-links around a cycle of must-links: no contradiction for three clusters, but for two.
-    let rows: Vec<f64> = rows.iter().enumerate().map(|(i, v)| v + (i as f64 * 0.37).sin()).collect();
-    given = given.map_pairs(|i, p| (p.kind == CannotLink || i % 3 != 1).then_some(*p));
-    given.add_pair(CannotLink, 0, 1).unwrap();
-    let given = given.map_pairs(|_, p| (p.kind == CannotLink || p.a > 0).then_some(*p));
-    let looked = look(&given, 2, Trust::Auto).unwrap();
-    assert!(looked.conflicts.is_empty() && looked.infeasible.is_some());
-    let auto = run(2, &rows, 1, &given, Trust::Auto).unwrap();
-    assert_eq!(auto.violations.broken(), 1, "{:?}", auto.assessment);
-    assert_eq!((auto.violations.list[0].a, auto.violations.list[0].b), (0, 1));
-}
-
-#[test]
 fn soft_constraints_are_weighed_by_their_odds_and_proven_ones_are_kept() {
     let rows = [0.0, 0.1, 0.2, 5.0, 5.1, 5.2, 2.4];
     let soft = |weight: f64| {
