@@ -114,7 +114,12 @@ impl Job {
         };
         // Constraints are doubted only by methods that would keep them.
         let keeps = entry.info.listens == Listens::Hard;
-        let trust = if self.k > 1 && !given.is_empty() { self.trust } else { Trust::Hard };
+        let trust = match self.trust {
+            // Who picks a method that only obeys wants to be obeyed.
+            Trust::Auto if !entry.info.represents => Trust::Hard,
+            trust if self.k > 1 && !given.is_empty() => trust,
+            _ => Trust::Hard,
+        };
         let looked = keeps.then(|| trust::look(given, self.k, trust)).transpose()?;
         if let Some(chunklets) = looked.as_ref().and_then(|l| l.kept_by(self.k)) {
             fits_sizes(chunklets)?;

