@@ -181,7 +181,7 @@ pub fn summary(run: &Run, scores: &[(&'static str, Option<f64>)], file: &DataFil
     let largest = run.sizes.iter().take(20).map(ToString::to_string).collect::<Vec<_>>().join(" ");
     let more = if run.sizes.len() > 20 { " …" } else { "" };
     let mut text = format!(
-        "{}: {} in {} by {} ({} representation), {ended} {}, {:.2}s\nsizes: {largest}{more}\nobjective: {}\n",
+        "{}: {} in {} by {} (representation: {}), {ended} {}, {:.2}s\nsizes: {largest}{more}\nobjective: {}\n",
         file.source,
         count(run.labels.len(), "row"),
         count(run.k, "cluster"),

@@ -194,7 +194,10 @@ impl Job {
                 transform: transform.then(chosen.transform),
                 candidates: chosen.candidates,
             },
-            None => Representation { name: scaling.name().to_owned(), transform, candidates: Vec::new() },
+            None => {
+                let name = if scaling == Scaling::None { "raw" } else { scaling.name() };
+                Representation { name: name.to_owned(), transform, candidates: Vec::new() }
+            }
         };
         if clustering.trace.is_empty() {
             clustering.trace.push(objective);
