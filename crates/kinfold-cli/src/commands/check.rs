@@ -17,6 +17,8 @@ use crate::session::{Done, Session, count, number, thousands};
 
 /// Most contradictions and dropped constraints that are told to people one by one.
 const TOLD: usize = 10;
+/// Cannot-links between chunklets up to which the smallest k is sought.
+const MOST_LINKS: usize = 1_000_000;
 
 pub fn run(session: &Session, args: &CheckArgs) -> Done {
     let (ids, given) = read(session, args)?;
@@ -32,7 +34,8 @@ pub fn run(session: &Session, args: &CheckArgs) -> Done {
     let advice = FeasibleOptions { time_limit: Duration::from_secs(2), ..options };
     // The cannot-links that contradict a chain are not in the graph, so this speaks of the rest.
     let verdict = args.k.map(|k| (k, feasible(&chunklets, k, &options)));
-    let smallest = smallest_k(&chunklets, &advice);
+    let few = chunklets.graph().edge_count() <= MOST_LINKS;
+    let smallest = few.then(|| smallest_k(&chunklets, &advice));
     let possible = conflicts.is_empty() && !matches!(&verdict, Some((_, Feasibility::Infeasible(_))));
     let mended = if possible || args.no_repair {
         None
@@ -58,7 +61,7 @@ pub fn run(session: &Session, args: &CheckArgs) -> Done {
                 "chain": c.path.iter().zip(c.points.windows(2)).map(|(id, w)| given.place(*id, w)).collect::<Vec<_>>(),
             })).collect::<Vec<_>>() },
             "feasible": verdict_json,
-            "smallest_k": { "lower": smallest.lower, "upper": smallest.upper, "exact": smallest.exact() },
+            "smallest_k": smallest.as_ref().map(|s| json!({ "lower": s.lower, "upper": s.upper, "exact": s.exact() })),
             "repair": mended.as_ref().map(|r| repair_json(r, &given, &ids)),
         }))?;
     } else {
@@ -81,7 +84,7 @@ pub fn run(session: &Session, args: &CheckArgs) -> Done {
                 }
             };
         }
-        text += &smallest_text(&smallest);
+        text += &smallest_text(smallest.as_ref(), chunklets.graph().edge_count());
         if let Some(r) = &mended {
             text += &repair_text(r, &given, &ids);
         }
@@ -147,11 +150,11 @@ fn overview(given: &ConstraintSet, chunklets: &Chunklets, ids: &Ids) -> String {
     )
 }
 
-fn smallest_text(smallest: &SmallestK) -> String {
-    if smallest.exact() {
-        format!("smallest k that keeps every cannot-link: {}\n", smallest.lower)
-    } else {
-        format!("smallest k that keeps every cannot-link: between {} and {}\n", smallest.lower, smallest.upper)
+fn smallest_text(smallest: Option<&SmallestK>, links: usize) -> String {
+    match smallest {
+        None => format!("smallest k: not sought among {}; ask for one with -k\n", count(links, "cannot-link")),
+        Some(s) if s.exact() => format!("smallest k that keeps every cannot-link: {}\n", s.lower),
+        Some(s) => format!("smallest k that keeps every cannot-link: between {} and {}\n", s.lower, s.upper),
     }
 }
 
