@@ -293,3 +293,19 @@ fn the_demo_the_pages_and_the_scripts_print() {
     assert!(out(&kinfold(&["completions", "bash"])).contains("kinfold"));
     assert!(out(&kinfold(&["man"])).contains("kinfold"));
 }
+
+#[test]
+fn a_model_of_the_first_version_keeps_loading() {
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/model-v1.json").display().to_string();
+    let value = json(&["predict", &model, &example("iris.csv"), "--json", "-q"]);
+    let count = |c: u64| value["labels"].as_array().unwrap().iter().filter(|l| l.as_u64() == Some(c)).count();
+    // The sizes of the clusters when the model was saved.
+    assert_eq!([count(0), count(1), count(2)], [50, 47, 53]);
+    let place = Place::new();
+    let newer = std::fs::read_to_string(&model)
+        .unwrap()
+        .replace("\"version\": 1", "\"version\": 99")
+        .replace("\"version\":1", "\"version\":99");
+    refused(&["predict", &place.file("m.json", newer), &example("iris.csv")], 1, &["m.json", "99"]);
+    refused(&["predict", &example("iris.csv"), &example("iris.csv")], 1, &["iris.csv"]);
+}
