@@ -1,44 +1,26 @@
-//! Dense symmetric eigenproblems, products and leading eigenvectors of operators. The only file that names faer, always
-//! sequential: the same bytes for any number of threads.
+//! Dense symmetric eigenproblems, products and leading eigenvectors of operators, on kinfold-linalg: always sequential,
+//! the same bytes for any number of threads.
 //! Leading eigenvectors: block Krylov space {V, AV, …, A⁴V} of r + 2 vectors, Rayleigh–Ritz, one restart; the block form
 //! finds repeated eigenvalues (one per connected component of a graph). Cost O(r·depth) applications of the operator.
-
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::rng::Rng;
 
+pub use kinfold_linalg::times_transposed;
+
 /// Eigenvalues of a symmetric matrix, largest first, and the eigenvectors as rows in the same order.
 pub fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
     let n = a.rows();
-    debug_assert_eq!(n, a.cols());
-    if n == 0 {
-        return Ok((Vec::new(), Matrix::zeros(0, 0)));
-    }
-    let mut values = faer::Col::<f64>::zeros(n);
-    let mut vectors = faer::Mat::<f64>::zeros(n, n);
-    let need = self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Default::default());
-    let mut memory = MemBuffer::new(need);
-    self_adjoint_evd(
-        MatRef::from_row_major_slice(a.values(), n, n),
-        values.as_mut().as_diagonal_mut(),
-        Some(vectors.as_mut()),
-        Par::Seq,
-        MemStack::new(&mut memory),
-        Default::default(),
-    )
-    .map_err(|_| Error::Numeric(format!("the eigenvectors of a {n} × {n} matrix were not found")))?;
+    let (mut values, vectors) = kinfold_linalg::symmetric_eigen(a.values(), n)
+        .ok_or_else(|| Error::Numeric(format!("the eigenvectors of a {n} × {n} matrix were not found")))?;
     let mut rows = Matrix::zeros(n, n);
     for (r, from) in (0..n).rev().enumerate() {
-        let row = rows.row_mut(r);
-        (0..n).for_each(|j| row[j] = vectors[(j, from)]);
-        fix_sign(row);
+        rows.row_mut(r).copy_from_slice(&vectors[from * n..(from + 1) * n]);
+        fix_sign(rows.row_mut(r));
     }
-    Ok(((0..n).rev().map(|i| values[i]).collect(), rows))
+    values.reverse();
+    Ok((values, rows))
 }
 
 /// An eigenvector is known up to its sign; the entry of largest size is made positive.
@@ -49,37 +31,10 @@ fn fix_sign(v: &mut [f64]) {
     }
 }
 
-/// `out = a · bᵀ` for row-major a (p × d), b (q × d), out (p × q).
-pub fn times_transposed(a: &[f64], b: &[f64], dims: usize, out: &mut [f64]) {
-    if dims == 0 || out.is_empty() {
-        out.fill(0.0);
-        return;
-    }
-    let (p, q) = (a.len() / dims, b.len() / dims);
-    matmul(
-        MatMut::from_row_major_slice_mut(out, p, q),
-        Accum::Replace,
-        MatRef::from_row_major_slice(a, p, dims),
-        MatRef::from_row_major_slice(b, q, dims).transpose(),
-        1.0,
-        Par::Seq,
-    );
-}
-
 /// `xᵀ · x` for row-major x (n × d): d × d.
 pub fn gram_of_columns(x: &[f64], dims: usize) -> Matrix {
     let mut out = Matrix::zeros(dims, dims);
-    if dims > 0 && !x.is_empty() {
-        let rows = x.len() / dims;
-        matmul(
-            MatMut::from_row_major_slice_mut(out.values_mut(), dims, dims),
-            Accum::Replace,
-            MatRef::from_row_major_slice(x, rows, dims).transpose(),
-            MatRef::from_row_major_slice(x, rows, dims),
-            1.0,
-            Par::Seq,
-        );
-    }
+    kinfold_linalg::transposed_times(x, dims, x, dims, out.values_mut());
     out
 }
 
