@@ -20,7 +20,8 @@ use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Float, Matrix, Table, Transform};
 use crate::error::Result;
 
-/// rows² × columns up to which neighbours of all rows are searched.
+/// Rows, and rows² × columns, up to which neighbours of all rows are searched.
+const MOST_ROWS: usize = 20_000;
 const AFFORDABLE: f64 = 2e10;
 /// Candidates that are fitted again to more rows than they were chosen on.
 const FITTED_AGAIN: usize = 3;
@@ -101,7 +102,8 @@ impl Fold {
             return work.simplest();
         }
         let n = data.n() as f64;
-        if n * n * data.dims().min(100) as f64 > AFFORDABLE { work.large() } else { work.affordable() }
+        let affordable = data.n() <= MOST_ROWS && n * n * data.dims().min(100) as f64 <= AFFORDABLE;
+        if affordable { work.affordable() } else { work.large() }
     }
 
     /// From the clusters found without bounds: k-means in the space that was chosen, with every row assigned within the
