@@ -5,6 +5,8 @@
 //! Small data: everything on all rows. Larger: candidates are scored on a sample that keeps the constrained rows, and
 //! the best few fitted to all rows; beyond what neighbour search affords (O(n²)) the best one is extended in linear time.
 
+use std::sync::OnceLock;
+
 use super::{CandidateScore, Chosen, Clustering, Info, Listens, Method, Problem};
 use crate::blocks::candidates::{self, Candidate, Fitted, Instance, of_rows};
 use crate::blocks::choose::{self, Choice, Task};
@@ -180,7 +182,7 @@ struct Work<'a, F> {
 struct Part {
     chunklets: Chunklets,
     bases: Vec<Base>,
-    neighbours: Vec<Neighbours>,
+    neighbours: Vec<OnceLock<Neighbours>>,
     weights: Option<Vec<f64>>,
 }
 
@@ -199,7 +201,7 @@ impl<F: Float> Work<'_, F> {
         let selected = rows.map(|rows| Table::select(data, rows));
         let some = selected.as_ref().map_or(*data, Table::lend);
         let bases = represent::bases(data, &some, self.problem.scaling, &mut ctx.rng("directions", 0))?;
-        let neighbours = bases.iter().map(|b| Neighbours::new(&ctx.pool, &b.x)).collect();
+        let neighbours = bases.iter().map(|_| OnceLock::new()).collect();
         let weights = data.weights().map(|w| match rows {
             None => w.to_vec(),
             Some(rows) => rows.iter().map(|&row| w[row]).collect(),
@@ -280,10 +282,14 @@ impl<F: Float> Work<'_, F> {
             let some = self.part(Some(&rows))?;
             iterations += all.len() * self.folds(rows.len());
             let tested = choose::by_holdout(ctx, &some.instance(k), &some.chunklets, &all, self.folds(rows.len()));
+            // Without evidence: the first forms of the last base, the standardised one where there is a choice.
+            let last = whole.bases.len() - 1;
+            let plausible = |i: usize| match &tested {
+                Some(choice) => choice.weights[i],
+                None => f64::from(u8::from(all[i].branch.base == last && all[i].branch.rca.is_none())),
+            };
             let mut again: Vec<usize> = (0..all.len()).collect();
-            if let Some(choice) = &tested {
-                again.sort_by(|&a, &b| choice.weights[b].total_cmp(&choice.weights[a]).then(a.cmp(&b)));
-            }
+            again.sort_by(|&a, &b| plausible(b).total_cmp(&plausible(a)).then(a.cmp(&b)));
             again.truncate(FITTED_AGAIN);
             again.sort_unstable();
             let some: Vec<Candidate> = again.iter().map(|&i| all[i].clone()).collect();
@@ -310,7 +316,10 @@ impl<F: Float> Work<'_, F> {
             choice.members().filter(|(i, _)| fitted[*i].is_some()).map(|(i, w)| (w, labels_of(i))).collect();
         let labels = consensus::vote(ctx, whole.chunklets.graph(), &weight, k, &members, labels_of(best));
         let said: Vec<bool> = fitted.iter().map(Option::is_some).collect();
-        let (name, scores) = describe(&all, &choice, &said);
+        let (mut name, scores) = describe(&all, &choice, &said);
+        if done.len() > 1 && done.iter().all(|&i| consensus::aligned(labels_of(i), &labels, &weight, k) == labels) {
+            name = format!("all {} candidates agree: {}, …", done.len(), all[best].name);
+        }
         let base = &whole.bases[all[best].branch.base];
         let end = ctx.checkpoint().map_or_else(Into::into, |()| Termination::Converged);
         finish(self.problem, of_rows(&whole.chunklets, &labels), name, &base.transform, scores, end, iterations)
@@ -372,7 +381,8 @@ impl<F: Float> Work<'_, F> {
         let (ctx, data, k) = (self.ctx, self.problem.data, self.problem.k);
         let rows = sample::constrained_first(self.chunklets, self.params.sample, &mut ctx.rng("sample", 0));
         let part = self.part(Some(&rows))?;
-        let votes: Vec<Votes> = part.neighbours.iter().map(|g| Votes::new(g, &part.chunklets)).collect();
+        let graphs = part.bases.iter().map(|b| Neighbours::new(&ctx.pool, &b.x));
+        let votes: Vec<Votes> = graphs.map(|g| Votes::new(&g, &part.chunklets)).collect();
         let mut best: Option<(f64, Clustering)> = None;
         let mut scores = Vec::new();
         for base in &part.bases {
