@@ -3,6 +3,8 @@
 //! clusters, whitens and iterates again; N lets neighbours vote. Every one keeps all constraints.
 //! Candidates that share a space are one branch and share its k-means, graph and metric; branches run side by side.
 
+use std::sync::OnceLock;
+
 use super::lloyd::{Exact, Limits, lloyd};
 use super::metric::{Shrinkage, whitened};
 use super::neighbours::{Neighbours, Votes};
@@ -134,8 +136,8 @@ pub fn offered(bases: &[Base], learnt: bool, large: bool) -> Vec<Candidate> {
 pub struct Instance<'a> {
     /// The spaces.
     pub bases: &'a [Base],
-    /// The neighbours in each of them.
-    pub neighbours: &'a [Neighbours],
+    /// The neighbours in each of them, searched by the first who asks.
+    pub neighbours: &'a [OnceLock<Neighbours>],
     /// Row weights.
     pub weights: Option<&'a [f64]>,
     /// Number of clusters.
@@ -179,7 +181,10 @@ pub fn fit_branch(
 
     let needs_votes = forms.iter().any(|f| *f == Form::Neighbours || f.embeds_the_space());
     let votes = needs_votes.then(|| match branch.rca {
-        None => Votes::new(&instance.neighbours[branch.base], chunklets),
+        None => {
+            let found = instance.neighbours[branch.base].get_or_init(|| Neighbours::new(&ctx.pool, x));
+            Votes::new(found, chunklets)
+        }
         Some(_) => votes_in(x),
     });
     let start = if forms.iter().all(|f| f.embeds_the_space()) { None } else { Some(fit(x, 0)?) };

@@ -5,6 +5,8 @@
 //! Small data: everything on all rows. Larger: candidates are scored on a sample that keeps the constrained rows, and
 //! the best few fitted to all rows; beyond what neighbour search affords (O(n²)) the best one is extended in linear time.
 
+use std::sync::OnceLock;
+
 use super::{CandidateScore, Chosen, Clustering, Info, Listens, Method, Problem};
 use crate::blocks::candidates::{self, Candidate, Fitted, Instance, of_rows};
 use crate::blocks::choose::{self, Choice, Task};
@@ -20,7 +22,8 @@ use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Float, Matrix, Table, Transform};
 use crate::error::Result;
 
-/// rows² × columns up to which neighbours of all rows are searched.
+/// Rows, and rows² × columns, up to which neighbours of all rows are searched.
+const MOST_ROWS: usize = 20_000;
 const AFFORDABLE: f64 = 2e10;
 /// Candidates that are fitted again to more rows than they were chosen on.
 const FITTED_AGAIN: usize = 3;
@@ -101,7 +104,8 @@ impl Fold {
             return work.simplest();
         }
         let n = data.n() as f64;
-        if n * n * data.dims().min(100) as f64 > AFFORDABLE { work.large() } else { work.affordable() }
+        let affordable = data.n() <= MOST_ROWS && n * n * data.dims().min(100) as f64 <= AFFORDABLE;
+        if affordable { work.affordable() } else { work.large() }
     }
 
     /// From the clusters found without bounds: k-means in the space that was chosen, with every row assigned within the
@@ -178,7 +182,7 @@ struct Work<'a, F> {
 struct Part {
     chunklets: Chunklets,
     bases: Vec<Base>,
-    neighbours: Vec<Neighbours>,
+    neighbours: Vec<OnceLock<Neighbours>>,
     weights: Option<Vec<f64>>,
 }
 
@@ -197,7 +201,7 @@ impl<F: Float> Work<'_, F> {
         let selected = rows.map(|rows| Table::select(data, rows));
         let some = selected.as_ref().map_or(*data, Table::lend);
         let bases = represent::bases(data, &some, self.problem.scaling, &mut ctx.rng("directions", 0))?;
-        let neighbours = bases.iter().map(|b| Neighbours::new(&ctx.pool, &b.x)).collect();
+        let neighbours = bases.iter().map(|_| OnceLock::new()).collect();
         let weights = data.weights().map(|w| match rows {
             None => w.to_vec(),
             Some(rows) => rows.iter().map(|&row| w[row]).collect(),
@@ -278,10 +282,14 @@ impl<F: Float> Work<'_, F> {
             let some = self.part(Some(&rows))?;
             iterations += all.len() * self.folds(rows.len());
             let tested = choose::by_holdout(ctx, &some.instance(k), &some.chunklets, &all, self.folds(rows.len()));
+            // Without evidence: the first forms of the last base, the standardised one where there is a choice.
+            let last = whole.bases.len() - 1;
+            let plausible = |i: usize| match &tested {
+                Some(choice) => choice.weights[i],
+                None => f64::from(u8::from(all[i].branch.base == last && all[i].branch.rca.is_none())),
+            };
             let mut again: Vec<usize> = (0..all.len()).collect();
-            if let Some(choice) = &tested {
-                again.sort_by(|&a, &b| choice.weights[b].total_cmp(&choice.weights[a]).then(a.cmp(&b)));
-            }
+            again.sort_by(|&a, &b| plausible(b).total_cmp(&plausible(a)).then(a.cmp(&b)));
             again.truncate(FITTED_AGAIN);
             again.sort_unstable();
             let some: Vec<Candidate> = again.iter().map(|&i| all[i].clone()).collect();
@@ -308,7 +316,10 @@ impl<F: Float> Work<'_, F> {
             choice.members().filter(|(i, _)| fitted[*i].is_some()).map(|(i, w)| (w, labels_of(i))).collect();
         let labels = consensus::vote(ctx, whole.chunklets.graph(), &weight, k, &members, labels_of(best));
         let said: Vec<bool> = fitted.iter().map(Option::is_some).collect();
-        let (name, scores) = describe(&all, &choice, &said);
+        let (mut name, scores) = describe(&all, &choice, &said);
+        if done.len() > 1 && done.iter().all(|&i| consensus::aligned(labels_of(i), &labels, &weight, k) == labels) {
+            name = format!("all {} candidates agree: {}, …", done.len(), all[best].name);
+        }
         let base = &whole.bases[all[best].branch.base];
         let end = ctx.checkpoint().map_or_else(Into::into, |()| Termination::Converged);
         finish(self.problem, of_rows(&whole.chunklets, &labels), name, &base.transform, scores, end, iterations)
@@ -370,7 +381,8 @@ impl<F: Float> Work<'_, F> {
         let (ctx, data, k) = (self.ctx, self.problem.data, self.problem.k);
         let rows = sample::constrained_first(self.chunklets, self.params.sample, &mut ctx.rng("sample", 0));
         let part = self.part(Some(&rows))?;
-        let votes: Vec<Votes> = part.neighbours.iter().map(|g| Votes::new(g, &part.chunklets)).collect();
+        let graphs = part.bases.iter().map(|b| Neighbours::new(&ctx.pool, &b.x));
+        let votes: Vec<Votes> = graphs.map(|g| Votes::new(&g, &part.chunklets)).collect();
         let mut best: Option<(f64, Clustering)> = None;
         let mut scores = Vec::new();
         for base in &part.bases {

@@ -1,0 +1,140 @@
+//! What `fold` promises beyond the conformance suite: the choice is reported, the scaling asked for is respected, a
+//! sample decides for large files, and the model labels new rows.
+
+use std::time::Duration;
+
+use kinfold::constraints::{ConstraintSet, Kind, generate};
+use kinfold::context::{RunContext, Termination};
+use kinfold::data::{Dataset, Scaling};
+use kinfold::pipeline::{Job, Run};
+use kinfold::rng::Rng;
+
+/// Blobs that differ in the first column; the second is noise of far larger scale.
+fn stretched(n: usize, k: usize, seed: u64) -> (Vec<f64>, Vec<u32>) {
+    let mut rng = Rng::stream(seed, "rows", 0);
+    let truth: Vec<u32> = (0..n).map(|i| (i % k) as u32).collect();
+    let rows = truth.iter().flat_map(|&l| [8.0 * f64::from(l) + rng.normal(), 500.0 * rng.normal()]).collect();
+    (rows, truth)
+}
+
+fn constraints(truth: &[u32], count: usize) -> ConstraintSet {
+    generate::balanced(truth, count, false, &mut Rng::stream(3, "constraints", 0)).unwrap().constraints
+}
+
+/// Share of rows in the cluster that holds most of their class.
+fn purity(run: &Run, truth: &[u32], k: usize) -> f64 {
+    let mut table = vec![0usize; k * k];
+    run.labels.iter().zip(truth).for_each(|(&l, &t)| table[t as usize * k + l as usize] += 1);
+    table.chunks(k).map(|row| row.iter().max().copied().unwrap_or(0)).sum::<usize>() as f64 / truth.len() as f64
+}
+
+#[test]
+fn the_metric_is_learned_and_the_choice_is_reported() {
+    let (rows, truth) = stretched(240, 3, 1);
+    let data = Dataset::dense(&rows, 2).unwrap();
+    let run = Job::new("auto", 3).run(&RunContext::new(1), &data, &constraints(&truth, 120)).unwrap();
+    assert_eq!((run.method, run.violations.broken()), ("fold", 0));
+    assert!(purity(&run, &truth, 3) > 0.95, "{}", purity(&run, &truth, 3));
+    let candidates = &run.representation.candidates;
+    assert!(candidates.iter().any(|c| c.name.starts_with("rca")) && candidates.iter().any(|c| c.name == "raw+N"));
+    assert!(candidates.iter().all(|c| c.score.is_none_or(|s| (0.0..=1.0).contains(&s))));
+    assert!(candidates.iter().any(|c| c.weight > 0.5));
+}
+
+#[test]
+fn a_scaling_that_was_asked_for_leaves_no_other() {
+    let (rows, truth) = stretched(120, 2, 2);
+    let data = Dataset::dense(&rows, 2).unwrap();
+    let given = constraints(&truth, 30);
+    for (scaling, name) in [(Scaling::None, "raw"), (Scaling::Robust, "robust")] {
+        let job = Job { scaling: Some(scaling), ..Job::new("fold", 2) };
+        let run = job.run(&RunContext::new(1), &data, &given).unwrap();
+        assert_eq!(run.violations.broken(), 0);
+        for c in &run.representation.candidates {
+            assert!(c.name.contains(name) || c.name.contains("rca"), "{}", c.name);
+        }
+    }
+}
+
+#[test]
+fn without_constraints_it_is_k_means_in_one_of_the_spaces() {
+    let (rows, _) = stretched(200, 3, 4);
+    let data = Dataset::dense(&rows, 2).unwrap();
+    let none = ConstraintSet::new(200);
+    let ctx = RunContext::new(5);
+    let run = Job::new("fold", 3).run(&ctx, &data, &none).unwrap();
+    let plain = |scaling| Job { scaling: Some(scaling), ..Job::new("kmeans", 3) }.run(&ctx, &data, &none).unwrap();
+    let expected = match run.representation.name.as_str() {
+        "raw" => plain(Scaling::None),
+        "standard" => plain(Scaling::Standard),
+        other => panic!("{other}"),
+    };
+    assert_eq!(run.labels, expected.labels);
+    assert_eq!(run.objective.to_bits(), expected.objective.to_bits());
+}
+
+#[test]
+fn constraints_that_settle_every_row_are_the_answer() {
+    let (rows, truth) = stretched(30, 2, 6);
+    let data = Dataset::dense(&rows, 2).unwrap();
+    let mut given = ConstraintSet::new(30);
+    // A path of cannot-links and must-links through all rows leaves two sides.
+    for i in 1..30 {
+        let kind = if truth[i] == truth[i - 1] { Kind::MustLink } else { Kind::CannotLink };
+        given.add_pair(kind, i - 1, i).unwrap();
+    }
+    let run = Job::new("fold", 2).run(&RunContext::new(1), &data, &given).unwrap();
+    assert_eq!(purity(&run, &truth, 2), 1.0);
+    assert_eq!(run.termination, Termination::Optimal);
+}
+
+#[test]
+fn a_large_file_is_decided_on_a_sample_and_finished_in_linear_time() {
+    let n = 24_000;
+    let (rows, truth) = stretched(n, 3, 7);
+    let data = Dataset::dense(&rows, 2).unwrap();
+    let given = constraints(&truth, 600);
+    let fit = |threads| Job::new("fold", 3).run(&RunContext::new(1).with_threads(threads), &data, &given).unwrap();
+    let run = fit(1);
+    assert_eq!(run.violations.broken(), 0);
+    assert!(purity(&run, &truth, 3) > 0.95, "{} {}", run.representation.name, purity(&run, &truth, 3));
+    assert_eq!(run.labels, fit(2).labels);
+}
+
+#[test]
+fn a_run_out_of_time_still_keeps_every_constraint() {
+    for n in [300, 24_000] {
+        let (rows, truth) = stretched(n, 4, 8);
+        let data = Dataset::dense(&rows, 2).unwrap();
+        let given = constraints(&truth, 200);
+        let ctx = RunContext::new(1).with_time_limit(Duration::ZERO);
+        let run = Job::new("fold", 4).run(&ctx, &data, &given).unwrap();
+        assert_eq!((run.termination, run.violations.broken()), (Termination::Deadline, 0), "{n} rows");
+    }
+}
+
+#[test]
+fn the_model_labels_the_rows_it_was_made_from_where_clusters_are_round() {
+    let mut rng = Rng::stream(9, "rows", 0);
+    let truth: Vec<u32> = (0..150).map(|i| i % 3).collect();
+    let rows: Vec<f32> =
+        truth.iter().flat_map(|&l| [20.0 * f64::from(l) + rng.normal(), rng.normal()].map(|v| v as f32)).collect();
+    let data = Dataset::dense(&rows, 2).unwrap();
+    let run = Job::new("fold", 3).run(&RunContext::new(1), &data, &constraints(&truth, 40)).unwrap();
+    let model = run.model(&["a".into(), "b".into()]);
+    assert_eq!(model.predict(&RunContext::new(0), &data).unwrap(), run.labels);
+}
+
+#[test]
+fn a_row_that_weighs_more_pulls_the_centres() {
+    let rows = [0.0, 1.0, 2.0, 10.0, 11.0, 12.0];
+    let weights = [1.0, 1.0, 50.0, 1.0, 1.0, 1.0];
+    let mut given = ConstraintSet::new(6);
+    given.add_pair(Kind::MustLink, 0, 1).unwrap();
+    given.add_pair(Kind::CannotLink, 1, 5).unwrap();
+    let data = Dataset::dense(&rows, 1).unwrap().with_weights(&weights).unwrap();
+    let job = Job { scaling: Some(Scaling::None), ..Job::new("fold", 2) };
+    let run = job.run(&RunContext::new(1), &data, &given).unwrap();
+    assert_eq!(run.labels, [0, 0, 0, 1, 1, 1]);
+    assert!((run.centres.row(0)[0] - 101.0 / 52.0).abs() < 1e-12);
+}
