@@ -266,6 +266,17 @@ pub enum Protocol {
     Sets,
 }
 
+impl From<Protocol> for kinfold::constraints::Protocol {
+    fn from(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Pairs => Self::Pairs,
+            Protocol::Balanced => Self::Balanced,
+            Protocol::Labels => Self::Labels,
+            Protocol::Sets => Self::Sets,
+        }
+    }
+}
+
 fn setting(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("'{text}' is not of the form name=value"))?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))

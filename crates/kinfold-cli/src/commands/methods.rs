@@ -9,7 +9,10 @@ pub fn run(session: &Session, name: Option<&str>, markdown: bool) -> Done {
     match name {
         None if session.json => {
             let all: Vec<_> = METHODS.iter().map(json).collect();
-            session.print_json(&serde_json::json!({ "schema_version": SCHEMA_VERSION, "methods": all }))?;
+            let index = |e: &kinfold::indices::Entry| serde_json::json!({ "name": e.name, "summary": e.summary, "needs": e.needs });
+            let scores: Vec<_> = kinfold::indices::INDICES.iter().map(index).collect();
+            let version = SCHEMA_VERSION;
+            session.print_json(&serde_json::json!({ "schema_version": version, "methods": all, "indices": scores }))?;
         }
         None if markdown => session.print(&index())?,
         None => {

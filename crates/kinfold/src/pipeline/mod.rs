@@ -1,11 +1,13 @@
 //! The way from rows and constraints to a result: [`Job`] → [`Run`], and the [`Model`] that labels new rows.
 
+mod check;
 mod job;
 mod model;
 mod stable;
 mod trust;
 
+pub use check::{Check, check};
 pub use job::{Job, Representation, Run};
 pub use model::Model;
 pub use stable::{keep_ids, number_by_first_row};
-pub use trust::{Assessment, Distrusted, Trust, Verdict, assess};
+pub use trust::{Assessment, Distrusted, SOFT_WEIGHT, Trust, Verdict, assess};
