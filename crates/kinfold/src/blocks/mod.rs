@@ -11,6 +11,7 @@ pub mod consensus;
 pub mod contingency;
 pub mod extend;
 pub mod greedy;
+pub mod group_sums;
 pub mod holdout;
 pub mod kernel;
 pub mod kernel_kmeans;
