@@ -2,6 +2,7 @@
 //! conformance tests are made from that table.
 
 mod bckm;
+mod cal;
 mod ckm;
 mod cop_kmeans;
 mod fold;
@@ -143,6 +144,12 @@ pub trait Method: Send + Sync {
     /// Clusters.
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering>;
 
+    /// Bytes that it needs beside the rows with these parameters, where that grows faster than the rows (0 = it does
+    /// not). The frame refuses a run that would need more than [`RunContext::memory`].
+    fn memory(&self, _n: usize, _dims: usize, _k: usize) -> u64 {
+        0
+    }
+
     /// What the method minimises, recomputed from the labels. The default is the sum of squared distances to the means.
     fn objective<F: Float>(&self, problem: &Problem<'_, F>, clustering: &Clustering) -> f64 {
         crate::blocks::means::sum_of_squares(problem.data, &clustering.labels, problem.k)
@@ -196,6 +203,8 @@ pub trait AnyMethod: Send + Sync {
     fn run_f32(&self, ctx: &RunContext, problem: &Problem<'_, f32>) -> Result<Clustering>;
     /// [`Method::run`] on f64 rows.
     fn run_f64(&self, ctx: &RunContext, problem: &Problem<'_, f64>) -> Result<Clustering>;
+    /// [`Method::memory`].
+    fn memory(&self, n: usize, dims: usize, k: usize) -> u64;
     /// [`Method::objective`] on f32 rows.
     fn objective_f32(&self, problem: &Problem<'_, f32>, clustering: &Clustering) -> f64;
     /// [`Method::objective`] on f64 rows.
@@ -211,6 +220,9 @@ impl<M: Method> AnyMethod for M {
     }
     fn run_f64(&self, ctx: &RunContext, problem: &Problem<'_, f64>) -> Result<Clustering> {
         self.run(ctx, problem)
+    }
+    fn memory(&self, n: usize, dims: usize, k: usize) -> u64 {
+        Method::memory(self, n, dims, k)
     }
     fn objective_f32(&self, problem: &Problem<'_, f32>, clustering: &Clustering) -> f64 {
         self.objective(problem, clustering)
@@ -279,6 +291,7 @@ pub static METHODS: &[Entry] = &[
     entry::<ckm::Ckm>(),
     entry::<rckm::Rckm>(),
     entry::<bckm::Bckm>(),
+    entry::<cal::Cal>(),
 ];
 
 /// What `auto` stands for.
