@@ -1,6 +1,7 @@
 //! Parts that methods share.
 
 pub mod assign;
+pub mod average_link;
 pub mod belief;
 pub mod boost;
 pub mod candidates;
@@ -9,6 +10,7 @@ pub mod choose;
 pub mod ckm;
 pub mod consensus;
 pub mod contingency;
+pub mod dendrogram;
 pub mod extend;
 pub mod greedy;
 pub mod group_sums;
@@ -28,6 +30,7 @@ pub mod represent;
 pub mod restarts;
 pub mod sample;
 pub mod seeding;
+pub mod signed;
 pub mod sizes;
 pub mod spectral;
 pub mod tuples;

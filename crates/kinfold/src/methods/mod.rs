@@ -2,6 +2,7 @@
 //! conformance tests are made from that table.
 
 mod bckm;
+mod cal;
 mod ckm;
 mod cop_kmeans;
 mod fold;
@@ -151,6 +152,10 @@ pub trait Method: Send + Sync {
         _ks: &[usize],
     ) -> Option<Result<Vec<Clustering>>> {
         None
+    /// Bytes that it needs beside the rows with these parameters, where that grows faster than the rows (0 = it does
+    /// not). The frame refuses a run that would need more than [`RunContext::memory`].
+    fn memory(&self, _n: usize, _dims: usize, _k: usize) -> u64 {
+        0
     }
 
     /// What the method minimises, recomputed from the labels. The default is the sum of squared distances to the means.
@@ -220,6 +225,8 @@ pub trait AnyMethod: Send + Sync {
         problem: &Problem<'_, f64>,
         ks: &[usize],
     ) -> Option<Result<Vec<Clustering>>>;
+    /// [`Method::memory`].
+    fn memory(&self, n: usize, dims: usize, k: usize) -> u64;
     /// [`Method::objective`] on f32 rows.
     fn objective_f32(&self, problem: &Problem<'_, f32>, clustering: &Clustering) -> f64;
     /// [`Method::objective`] on f64 rows.
@@ -251,6 +258,8 @@ impl<M: Method> AnyMethod for M {
         ks: &[usize],
     ) -> Option<Result<Vec<Clustering>>> {
         self.run_each(ctx, problem, ks)
+    fn memory(&self, n: usize, dims: usize, k: usize) -> u64 {
+        Method::memory(self, n, dims, k)
     }
     fn objective_f32(&self, problem: &Problem<'_, f32>, clustering: &Clustering) -> f64 {
         self.objective(problem, clustering)
@@ -342,6 +351,7 @@ pub static METHODS: &[Entry] = &[
     entry::<ckm::Ckm>(),
     entry::<rckm::Rckm>(),
     entry::<bckm::Bckm>(),
+    entry::<cal::Cal>(),
 ];
 
 /// What `auto` stands for.
