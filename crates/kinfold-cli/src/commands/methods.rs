@@ -75,6 +75,9 @@ fn explained(entry: &Entry) -> String {
         info.name, info.summary, info.paper, info.minimises, info.constraints, info.cost
     );
     supports(entry).iter().for_each(|s| text += &format!("  - {s}\n"));
+    if !info.measured.is_empty() {
+        text += &format!("\nmeasured\n  {}\n", info.measured);
+    }
     let parameters = (entry.parameters)();
     if !parameters.is_empty() {
         text += "\nsettings (--set name=value)\n";
@@ -100,6 +103,9 @@ fn page(entry: &Entry) -> String {
         info.cost
     );
     supports(entry).iter().for_each(|s| text += &format!("- {s}\n"));
+    if !info.measured.is_empty() {
+        text += &format!("\n## Measured\n\n{}\n", info.measured);
+    }
     text += "\n## Settings\n\n";
     let parameters = (entry.parameters)();
     if parameters.is_empty() {
