@@ -10,6 +10,7 @@ mod kernel_kmeans;
 mod kmeans;
 mod lcc;
 mod mlcl;
+mod pck_means;
 mod rckm;
 
 use crate::blocks::lloyd::Outcome;
@@ -281,6 +282,7 @@ pub static METHODS: &[Entry] = &[
     entry::<ckm::Ckm>(),
     entry::<rckm::Rckm>(),
     entry::<bckm::Bckm>(),
+    entry::<pck_means::PckMeans>(),
 ];
 
 /// What `auto` stands for.
