@@ -11,6 +11,7 @@ mod kernel_kmeans;
 mod kmeans;
 mod lcc;
 mod mlcl;
+mod pck_means;
 mod rckm;
 
 use crate::blocks::lloyd::Outcome;
@@ -152,6 +153,8 @@ pub trait Method: Send + Sync {
         _ks: &[usize],
     ) -> Option<Result<Vec<Clustering>>> {
         None
+    }
+
     /// Bytes that it needs beside the rows with these parameters, where that grows faster than the rows (0 = it does
     /// not). The frame refuses a run that would need more than [`RunContext::memory`].
     fn memory(&self, _n: usize, _dims: usize, _k: usize) -> u64 {
@@ -191,6 +194,8 @@ pub struct Info {
     pub constraints: &'static str,
     /// Cost per iteration.
     pub cost: &'static str,
+    /// What was measured, against what was printed or against a peer, and why they differ; empty = nothing yet.
+    pub measured: &'static str,
     /// Does it keep constraints?
     pub listens: Listens,
     /// Does it take sparse rows without making them dense?
@@ -352,6 +357,7 @@ pub static METHODS: &[Entry] = &[
     entry::<rckm::Rckm>(),
     entry::<bckm::Bckm>(),
     entry::<cal::Cal>(),
+    entry::<pck_means::PckMeans>(),
 ];
 
 /// What `auto` stands for.
