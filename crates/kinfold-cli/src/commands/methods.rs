@@ -100,13 +100,10 @@ fn explained(entry: &Entry) -> String {
         info.name, info.summary, info.paper, info.minimises, info.constraints, info.cost
     );
     supports(entry).iter().for_each(|s| text += &format!("  - {s}\n"));
-<<<<<<< HEAD
     memory(entry).iter().for_each(|s| text += &format!("\nneeds        {s}\n"));
-=======
     if !info.measured.is_empty() {
         text += &format!("\nmeasured\n  {}\n", info.measured);
     }
->>>>>>> family
     let parameters = (entry.parameters)();
     if !parameters.is_empty() {
         text += "\nsettings (--set name=value)\n";
@@ -132,15 +129,13 @@ fn page(entry: &Entry) -> String {
         info.cost
     );
     supports(entry).iter().for_each(|s| text += &format!("- {s}\n"));
-<<<<<<< HEAD
     let memory = memory(entry);
     if !memory.is_empty() {
         text += "\n## Needs\n\n";
         memory.iter().for_each(|s| text += &format!("- {s}\n"));
-=======
+    }
     if !info.measured.is_empty() {
         text += &format!("\n## Measured\n\n{}\n", info.measured);
->>>>>>> family
     }
     text += "\n## Settings\n\n";
     let parameters = (entry.parameters)();

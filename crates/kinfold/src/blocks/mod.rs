@@ -11,6 +11,7 @@ pub mod ckm;
 pub mod consensus;
 pub mod contingency;
 pub mod dendrogram;
+pub mod discriminant;
 pub mod extend;
 pub mod greedy;
 pub mod group_sums;

@@ -41,7 +41,9 @@ fn cut(tree: &Dendrogram, k: usize) -> Clustering {
     clustering.iterations = tree.points() - k;
     if let Some(stop) = tree.stopped {
         clustering.termination = Termination::from(stop);
-        clustering.notes.push("stopped before all merges were made: the rest were made in the order of the rows".into());
+        clustering
+            .notes
+            .push("stopped before all merges were made: the rest were made in the order of the rows".into());
     }
     clustering
 }

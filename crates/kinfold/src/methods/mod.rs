@@ -263,6 +263,7 @@ impl<M: Method> AnyMethod for M {
         ks: &[usize],
     ) -> Option<Result<Vec<Clustering>>> {
         self.run_each(ctx, problem, ks)
+    }
     fn memory(&self, n: usize, dims: usize, k: usize) -> u64 {
         Method::memory(self, n, dims, k)
     }

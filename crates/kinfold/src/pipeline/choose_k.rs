@@ -10,10 +10,11 @@ mod recommend;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::learned::{Learned, learned};
 use super::{Job, Run};
-use crate::constraints::{ConstraintSet, FeasibleOptions, SmallestK, smallest_k};
+use crate::constraints::{Chunklets, ConstraintSet, FeasibleOptions, SmallestK, smallest_k};
 use crate::context::{RunContext, Stop};
-use crate::data::{Dataset, Transform};
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::indices::{Estimate, Internal, InternalScores, Sampling, normalised, score_rows, weighted};
 use crate::methods::{self, Clustering, Listens, Typed};
@@ -191,7 +192,7 @@ impl ChooseK {
             candidates.iter_mut().for_each(|c| c.held_out = None);
         }
 
-        let (criteria, looked_at, stopped) = self.judge(ctx, data, given, &candidates, &mut notes)?;
+        let (criteria, looked_at, stopped) = self.judge(ctx, data, &chunklets, &candidates, &mut notes)?;
         let proven = if conflicts.is_empty() { lower } else { 1 };
         let recommended = recommend::recommend(&candidates, &criteria, proven);
         let stopped = stopped.or(ctx.checkpoint().err());
@@ -269,7 +270,7 @@ impl ChooseK {
         &self,
         ctx: &RunContext,
         data: &Dataset<'_, F>,
-        given: &ConstraintSet,
+        chunklets: &Chunklets,
         candidates: &[Candidate],
         notes: &mut Vec<String>,
     ) -> Result<(Vec<Criterion>, usize, Option<Stop>)> {
@@ -307,9 +308,9 @@ impl ChooseK {
         let scores = score_rows(ctx, &lent, &labels, &which, self.sampling);
         let (mut looked_at, mut stopped) = (scores.looked_at, scores.stopped);
         self.add_indices(&mut criteria, &scores, &kept, "", candidates);
-        if !given.is_empty() {
+        if kept.iter().any(Option::is_some) {
             for name in &self.metrics {
-                match learned(ctx, name, &lent, given)? {
+                match learned(name, &lent, chunklets)? {
                     Learned::Transform(transform) => {
                         let table = transform.apply(&lent)?;
                         let space = super::job::with_weights(&table, data)?;
@@ -357,16 +358,6 @@ impl ChooseK {
             }
         }
     }
-}
-
-enum Learned {
-    Transform(Transform),
-    Not(String),
-}
-
-/// The learned distance of that name.
-fn learned<F: Typed>(_ctx: &RunContext, name: &str, _data: &Dataset<'_, F>, _given: &ConstraintSet) -> Result<Learned> {
-    Ok(Learned::Not(format!("there is no metric named '{name}'")))
 }
 
 fn tally(folds: &[Fold], fits: &[Vec<Option<Result<Run>>>], at: usize) -> Option<Tally> {

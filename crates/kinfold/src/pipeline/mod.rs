@@ -2,12 +2,14 @@
 
 mod choose_k;
 mod job;
+mod learned;
 mod model;
 mod stable;
 mod trust;
 
 pub use choose_k::{Candidate, ChooseK, Criterion, KChoice, Recommended, Tally};
 pub use job::{Job, Representation, Run};
+pub use learned::{Learned, learned};
 pub use model::Model;
 pub use stable::{keep_ids, number_by_first_row};
 pub use trust::{Assessment, Distrusted, Trust, Verdict, assess};
