@@ -1,6 +1,7 @@
 //! Parts that methods share.
 
 pub mod assign;
+pub mod average_link;
 pub mod belief;
 pub mod boost;
 pub mod candidates;
@@ -9,9 +10,13 @@ pub mod choose;
 pub mod ckm;
 pub mod consensus;
 pub mod contingency;
+pub mod dendrogram;
+pub mod discriminant;
 pub mod extend;
 pub mod greedy;
+pub mod group_sums;
 pub mod holdout;
+pub mod icm;
 pub mod kernel;
 pub mod kernel_kmeans;
 pub mod linalg;
@@ -27,7 +32,9 @@ pub mod represent;
 pub mod restarts;
 pub mod sample;
 pub mod seeding;
+pub mod signed;
 pub mod sizes;
+pub mod soft;
 pub mod spectral;
 pub mod tuples;
 pub mod units;

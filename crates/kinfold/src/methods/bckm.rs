@@ -46,6 +46,12 @@ crate::params! {
 /// See the module.
 pub struct Bckm(BckmParams);
 
+impl Bckm {
+    fn affinity(&self) -> Affinity {
+        Affinity { kernel: self.0.kernel, sigma: self.0.sigma, neighbour: self.0.neighbour }
+    }
+}
+
 impl Method for Bckm {
     type Params = BckmParams;
     const INFO: Info = Info {
@@ -56,6 +62,7 @@ impl Method for Bckm {
         minimises: "Σ_i w_i ‖φ_i − μ(l_i)‖² under K = Σ_t α_t K_t; the trace is the error ε of every round",
         constraints: "pair by pair in order of priority; what a round breaks comes first in the next; single ones may stay broken",
         cost: "rounds × O(n·k·dims + constraints) per sweep, then O(U·rounds·k) for U distinct tuples; memory O(n·rounds) bytes",
+        measured: "",
         listens: Listens::Soft,
         sparse: true,
         sizes: false,
@@ -67,11 +74,15 @@ impl Method for Bckm {
         Ok(Bckm(params))
     }
 
+    fn memory(&self, n: usize, _dims: usize, _k: usize) -> u64 {
+        // Contracting to chunklets makes a second matrix, of the size of the first at most.
+        self.affinity().memory(n) * if self.0.base == Base::Chunklets { 2 } else { 1 }
+    }
+
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
         let p = &self.0;
         check_labels(Self::INFO.name, problem.k)?;
-        let affinity = Affinity { kernel: p.kernel, sigma: p.sigma, neighbour: p.neighbour };
-        let request = Request { method: Self::INFO.name, k: problem.k, affinity, base: p.base };
+        let request = Request { method: Self::INFO.name, k: problem.k, affinity: self.affinity(), base: p.base };
         let material = Material::new(&ctx.pool, &request, problem.data, problem.given, problem.chunklets)?;
         let plan = Plan {
             rounds: p.rounds,

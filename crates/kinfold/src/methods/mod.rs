@@ -2,6 +2,7 @@
 //! conformance tests are made from that table.
 
 mod bckm;
+mod cal;
 mod ckm;
 mod cop_kmeans;
 mod fold;
@@ -10,6 +11,7 @@ mod kernel_kmeans;
 mod kmeans;
 mod lcc;
 mod mlcl;
+mod pck_means;
 mod rckm;
 
 use crate::blocks::lloyd::Outcome;
@@ -143,6 +145,22 @@ pub trait Method: Send + Sync {
     /// Clusters.
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering>;
 
+    /// Clusters for each k of `ks` where one computation serves all, like a dendrogram; `None` when each k is its own.
+    fn run_each<F: Float>(
+        &self,
+        _ctx: &RunContext,
+        _problem: &Problem<'_, F>,
+        _ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>> {
+        None
+    }
+
+    /// Bytes that it needs beside the rows with these parameters, where that grows faster than the rows (0 = it does
+    /// not). The frame refuses a run that would need more than [`RunContext::memory`].
+    fn memory(&self, _n: usize, _dims: usize, _k: usize) -> u64 {
+        0
+    }
+
     /// What the method minimises, recomputed from the labels. The default is the sum of squared distances to the means.
     fn objective<F: Float>(&self, problem: &Problem<'_, F>, clustering: &Clustering) -> f64 {
         crate::blocks::means::sum_of_squares(problem.data, &clustering.labels, problem.k)
@@ -176,6 +194,8 @@ pub struct Info {
     pub constraints: &'static str,
     /// Cost per iteration.
     pub cost: &'static str,
+    /// What was measured, against what was printed or against a peer, and why they differ; empty = nothing yet.
+    pub measured: &'static str,
     /// Does it keep constraints?
     pub listens: Listens,
     /// Does it take sparse rows without making them dense?
@@ -196,6 +216,22 @@ pub trait AnyMethod: Send + Sync {
     fn run_f32(&self, ctx: &RunContext, problem: &Problem<'_, f32>) -> Result<Clustering>;
     /// [`Method::run`] on f64 rows.
     fn run_f64(&self, ctx: &RunContext, problem: &Problem<'_, f64>) -> Result<Clustering>;
+    /// [`Method::run_each`] on f32 rows.
+    fn run_each_f32(
+        &self,
+        ctx: &RunContext,
+        problem: &Problem<'_, f32>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>>;
+    /// [`Method::run_each`] on f64 rows.
+    fn run_each_f64(
+        &self,
+        ctx: &RunContext,
+        problem: &Problem<'_, f64>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>>;
+    /// [`Method::memory`].
+    fn memory(&self, n: usize, dims: usize, k: usize) -> u64;
     /// [`Method::objective`] on f32 rows.
     fn objective_f32(&self, problem: &Problem<'_, f32>, clustering: &Clustering) -> f64;
     /// [`Method::objective`] on f64 rows.
@@ -212,6 +248,25 @@ impl<M: Method> AnyMethod for M {
     fn run_f64(&self, ctx: &RunContext, problem: &Problem<'_, f64>) -> Result<Clustering> {
         self.run(ctx, problem)
     }
+    fn run_each_f32(
+        &self,
+        ctx: &RunContext,
+        problem: &Problem<'_, f32>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>> {
+        self.run_each(ctx, problem, ks)
+    }
+    fn run_each_f64(
+        &self,
+        ctx: &RunContext,
+        problem: &Problem<'_, f64>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>> {
+        self.run_each(ctx, problem, ks)
+    }
+    fn memory(&self, n: usize, dims: usize, k: usize) -> u64 {
+        Method::memory(self, n, dims, k)
+    }
     fn objective_f32(&self, problem: &Problem<'_, f32>, clustering: &Clustering) -> f64 {
         self.objective(problem, clustering)
     }
@@ -224,6 +279,13 @@ impl<M: Method> AnyMethod for M {
 pub trait Typed: Float {
     /// Runs.
     fn run(method: &dyn AnyMethod, ctx: &RunContext, problem: &Problem<'_, Self>) -> Result<Clustering>;
+    /// Runs for several k at once, where the method can.
+    fn run_each(
+        method: &dyn AnyMethod,
+        ctx: &RunContext,
+        problem: &Problem<'_, Self>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>>;
     /// Recomputes the objective.
     fn objective(method: &dyn AnyMethod, problem: &Problem<'_, Self>, clustering: &Clustering) -> f64;
 }
@@ -231,6 +293,14 @@ pub trait Typed: Float {
 impl Typed for f32 {
     fn run(method: &dyn AnyMethod, ctx: &RunContext, problem: &Problem<'_, f32>) -> Result<Clustering> {
         method.run_f32(ctx, problem)
+    }
+    fn run_each(
+        method: &dyn AnyMethod,
+        ctx: &RunContext,
+        problem: &Problem<'_, f32>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>> {
+        method.run_each_f32(ctx, problem, ks)
     }
     fn objective(method: &dyn AnyMethod, problem: &Problem<'_, f32>, clustering: &Clustering) -> f64 {
         method.objective_f32(problem, clustering)
@@ -240,6 +310,14 @@ impl Typed for f32 {
 impl Typed for f64 {
     fn run(method: &dyn AnyMethod, ctx: &RunContext, problem: &Problem<'_, f64>) -> Result<Clustering> {
         method.run_f64(ctx, problem)
+    }
+    fn run_each(
+        method: &dyn AnyMethod,
+        ctx: &RunContext,
+        problem: &Problem<'_, f64>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>> {
+        method.run_each_f64(ctx, problem, ks)
     }
     fn objective(method: &dyn AnyMethod, problem: &Problem<'_, f64>, clustering: &Clustering) -> f64 {
         method.objective_f64(problem, clustering)
@@ -279,6 +357,8 @@ pub static METHODS: &[Entry] = &[
     entry::<ckm::Ckm>(),
     entry::<rckm::Rckm>(),
     entry::<bckm::Bckm>(),
+    entry::<cal::Cal>(),
+    entry::<pck_means::PckMeans>(),
 ];
 
 /// What `auto` stands for.

@@ -11,7 +11,7 @@ use crate::constraints::{Chunklets, ConstraintId, ConstraintSet, Kind, Violation
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Matrix, Scaling, Table, Transform};
 use crate::error::{Error, Result};
-use crate::methods::{self, CandidateScore, Chosen, Clustering, Listens, Problem, SizeBounds, Typed};
+use crate::methods::{self, AnyMethod, CandidateScore, Chosen, Clustering, Listens, Problem, SizeBounds, Typed};
 
 /// Most violations that are listed one by one.
 const LISTED: usize = 10_000;
@@ -95,6 +95,43 @@ impl Job {
 
     /// Checks everything that can be checked, then clusters.
     pub fn run<F: Typed>(&self, ctx: &RunContext, data: &Dataset<'_, F>, given: &ConstraintSet) -> Result<Run> {
+        self.run_ready(ctx, data, given, None)
+    }
+
+    /// Clusterings for each k from one computation, where the method has one for all (see
+    /// [`Method::run_each`](crate::methods::Method::run_each)) and does not doubt the constraints.
+    pub(super) fn each<F: Typed>(
+        &self,
+        ctx: &RunContext,
+        data: &Dataset<'_, F>,
+        given: &ConstraintSet,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>> {
+        let entry = methods::find(&self.method).ok()?;
+        if entry.info.listens == Listens::Hard || ks.is_empty() || ks.iter().any(|&k| k == 0 || k > data.n()) {
+            return None;
+        }
+        let method = (entry.build)(&self.settings).ok()?;
+        let transform = self.scaling.unwrap_or_default().fit(data).ok()?;
+        let table = if transform.is_identity() { None } else { Some(transform.apply(data).ok()?) };
+        let lent = match &table {
+            None => *data,
+            Some(table) => with_weights(table, data).ok()?,
+        };
+        let (chunklets, _) = given.close_lenient(0.0).ok()?;
+        let (k, sizes, scaling) = (ks[0], self.sizes, self.scaling);
+        let problem = Problem { data: &lent, given, chunklets: &chunklets, k, sizes, scaling };
+        F::run_each(method.as_ref(), ctx, &problem, ks)
+    }
+
+    /// Like [`run`](Self::run), with the clustering that [`each`](Self::each) found, if it did.
+    pub(super) fn run_ready<F: Typed>(
+        &self,
+        ctx: &RunContext,
+        data: &Dataset<'_, F>,
+        given: &ConstraintSet,
+        ready: Option<Clustering>,
+    ) -> Result<Run> {
         let begun = Instant::now();
         let entry = methods::find(&self.method)?;
         let method = (entry.build)(&self.settings)?;
@@ -102,6 +139,7 @@ impl Job {
         if self.k == 0 || self.k > n {
             return Err(Error::K { k: self.k, rows: n });
         }
+        fits_memory(method.as_ref(), ctx.memory(), n, data.dims(), self.k)?;
         let bounds = self.sizes.for_clusters(self.k);
         if bounds.is_some() && !entry.info.sizes {
             let why = "takes no bounds on cluster sizes".to_owned();
@@ -158,7 +196,10 @@ impl Job {
         let chooses = entry.info.represents && self.scaling.is_none();
         let by_belief = settled.labels.take().filter(|_| bounds.is_none() && (trust == Trust::Auto || !chooses));
         let mut clustering = match by_belief {
-            None => F::run(method.as_ref(), ctx, &problem)?,
+            None => match ready {
+                Some(clustering) => clustering,
+                None => F::run(method.as_ref(), ctx, &problem)?,
+            },
             Some(labels) => {
                 let mut clustering = Clustering::of_labels(labels);
                 if chooses && !lent.is_sparse() {
@@ -227,8 +268,22 @@ impl Job {
     }
 }
 
+/// Refuses a method that would need more memory than is allowed, and says how many rows would do.
+fn fits_memory(method: &dyn AnyMethod, allowed: u64, n: usize, dims: usize, k: usize) -> Result<()> {
+    let needed = method.memory(n, dims, k);
+    if needed <= allowed {
+        return Ok(());
+    }
+    let (mut fits, mut over) = (0, n);
+    while over - fits > 1 {
+        let middle = fits + (over - fits) / 2;
+        if method.memory(middle, dims, k) <= allowed { fits = middle } else { over = middle }
+    }
+    Err(Error::Memory { method: method.info().name, rows: n, needed, allowed, fits })
+}
+
 /// The rows of a table with the weights of the data they were made from.
-fn with_weights<'a, F: Typed>(table: &'a Table<F>, data: &Dataset<'a, F>) -> Result<Dataset<'a, F>> {
+pub(super) fn with_weights<'a, F: Typed>(table: &'a Table<F>, data: &Dataset<'a, F>) -> Result<Dataset<'a, F>> {
     let view = table.view()?;
     match data.weights() {
         Some(weights) => view.with_weights(weights),
