@@ -9,7 +9,7 @@ use crate::blocks::means::means;
 use crate::blocks::sizes;
 use crate::constraints::{Chunklets, ConstraintId, ConstraintSet, Kind, Violations};
 use crate::context::{RunContext, Termination};
-use crate::data::{Dataset, Matrix, Scaling, Table, Transform};
+use crate::data::{Dataset, Matrix, Scaling, Shape, Table, Transform};
 use crate::error::{Error, Result};
 use crate::methods::{self, CandidateScore, Chosen, Clustering, Listens, Problem, SizeBounds, Typed};
 
@@ -82,6 +82,8 @@ pub struct Run {
     pub notes: Vec<String>,
     /// Centres in the representation's space.
     pub centres: Matrix,
+    /// Shapes of the clusters there; empty = plain distances.
+    pub shapes: Vec<Shape>,
     /// Wall time.
     pub elapsed: Duration,
 }
@@ -166,7 +168,7 @@ impl Job {
                     let table = transform.apply(&lent)?;
                     clustering.centres = Some(means(&with_weights(&table, data)?, &clustering.labels, self.k).0);
                     let name = "standard, weighed by belief".to_owned();
-                    clustering.chosen = Some(Chosen { name, transform, candidates: Vec::new() });
+                    clustering.chosen = Some(Chosen { name, transform, candidates: Vec::new(), shapes: Vec::new() });
                 }
                 clustering
             }
@@ -188,6 +190,8 @@ impl Job {
             }
             None => means(&lent, &clustering.labels, self.k).0,
         };
+        let chosen_shapes = clustering.chosen.as_ref().map_or(&[][..], |c| &c.shapes);
+        let shapes = if chosen_shapes.is_empty() { Vec::new() } else { permuted(chosen_shapes, &old_ids) };
         let representation = match clustering.chosen {
             Some(chosen) => Representation {
                 name: chosen.name,
@@ -221,10 +225,16 @@ impl Job {
             assessment: settled.assessment,
             notes,
             centres,
+            shapes,
             labels: clustering.labels,
             elapsed: begun.elapsed(),
         })
     }
+}
+
+/// The shapes in a new order of clusters.
+fn permuted(shapes: &[Shape], old_ids: &[u32]) -> Vec<Shape> {
+    old_ids.iter().map(|&c| shapes[c as usize].clone()).collect()
 }
 
 /// The rows of a table with the weights of the data they were made from.
@@ -255,6 +265,7 @@ impl Run {
             features: features.to_vec(),
             transform: self.representation.transform.clone(),
             centres: self.centres.clone(),
+            shapes: self.shapes.clone(),
         }
     }
 
@@ -267,5 +278,8 @@ impl Run {
             centres.push(self.centres.row(old as usize));
         }
         (self.sizes, self.centres) = (sizes, centres);
+        if !self.shapes.is_empty() {
+            self.shapes = permuted(&self.shapes, &old_ids);
+        }
     }
 }
