@@ -11,6 +11,7 @@ mod kernel_kmeans;
 mod kmeans;
 mod lcc;
 mod mlcl;
+mod mpck_means;
 mod pck_means;
 mod rckm;
 
@@ -18,7 +19,7 @@ use crate::blocks::lloyd::Outcome;
 use crate::blocks::sizes::Bounds;
 use crate::constraints::{Chunklets, ConstraintSet};
 use crate::context::{RunContext, Termination};
-use crate::data::{Dataset, Float, Matrix, Scaling, Transform};
+use crate::data::{Dataset, Float, Matrix, Scaling, Shape, Transform};
 use crate::error::{Error, Result};
 use crate::params::{Parameter, Params};
 
@@ -99,6 +100,8 @@ pub struct Chosen {
     pub transform: Transform,
     /// All candidates in order.
     pub candidates: Vec<CandidateScore>,
+    /// The shape of every cluster in that space; empty = plain distances.
+    pub shapes: Vec<Shape>,
 }
 
 /// How one candidate did.
@@ -359,6 +362,7 @@ pub static METHODS: &[Entry] = &[
     entry::<bckm::Bckm>(),
     entry::<cal::Cal>(),
     entry::<pck_means::PckMeans>(),
+    entry::<mpck_means::MpckMeans>(),
 ];
 
 /// What `auto` stands for.

@@ -8,6 +8,7 @@
 use super::{Clustering, Info, Listens, Method, Problem};
 use crate::blocks::icm::{Manner, Penalised};
 use crate::blocks::lloyd::{Limits, lloyd};
+use crate::blocks::seeding::Start;
 use crate::blocks::soft::Soft;
 use crate::blocks::units::Units;
 use crate::blocks::{means, restarts, seeding};
@@ -15,18 +16,6 @@ use crate::constraints::Chunklets;
 use crate::context::RunContext;
 use crate::data::{Dataset, Float, Matrix};
 use crate::error::Result;
-
-crate::choice! {
-    /// Where the first centres come from.
-    pub enum Start {
-        /// Neighbourhoods in the first start, D² sampling in the others.
-        Both = "both",
-        /// Means of the largest chunklets, D² sampling for the rest, as in the paper.
-        Neighbourhoods = "neighbourhoods",
-        /// D² sampling, best of a few draws each.
-        GreedyKmeansPlusPlus = "greedy-kmeans++",
-    }
-}
 
 crate::choice! {
     /// What a weight of 1 is.
@@ -104,10 +93,10 @@ impl Method for PckMeans {
         let price = self.price(data);
         let restarts = restarts::how_many(self.0.restarts, data.n());
         let mut outcome = restarts::best_of(ctx, restarts, data.n() * data.dims(), |ctx, r| {
-            let chosen = match self.0.init {
-                Start::Neighbourhoods => seeding::neighbourhoods(data, problem.chunklets, k, false),
-                Start::Both if r == 0 => seeding::neighbourhoods(data, problem.chunklets, k, false),
-                _ => Matrix::zeros(0, data.dims()),
+            let chosen = if self.0.init.neighbourhoods(r) {
+                seeding::neighbourhoods(data, problem.chunklets, k, false)
+            } else {
+                Matrix::zeros(0, data.dims())
             };
             let centres = seeding::kmeans_plus_plus(&ctx.pool, &units, k, chosen, true, &mut ctx.rng("seeding", r));
             self.descend(ctx, &units, &soft, price, centres, r)

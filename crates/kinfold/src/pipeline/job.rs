@@ -9,7 +9,7 @@ use crate::blocks::means::means;
 use crate::blocks::sizes;
 use crate::constraints::{Chunklets, ConstraintId, ConstraintSet, Kind, Violations};
 use crate::context::{RunContext, Termination};
-use crate::data::{Dataset, Matrix, Scaling, Table, Transform};
+use crate::data::{Dataset, Matrix, Scaling, Shape, Table, Transform};
 use crate::error::{Error, Result};
 use crate::methods::{self, AnyMethod, CandidateScore, Chosen, Clustering, Listens, Problem, SizeBounds, Typed};
 
@@ -82,6 +82,8 @@ pub struct Run {
     pub notes: Vec<String>,
     /// Centres in the representation's space.
     pub centres: Matrix,
+    /// Shapes of the clusters there; empty = plain distances.
+    pub shapes: Vec<Shape>,
     /// Wall time.
     pub elapsed: Duration,
 }
@@ -207,7 +209,7 @@ impl Job {
                     let table = transform.apply(&lent)?;
                     clustering.centres = Some(means(&with_weights(&table, data)?, &clustering.labels, self.k).0);
                     let name = "standard, weighed by belief".to_owned();
-                    clustering.chosen = Some(Chosen { name, transform, candidates: Vec::new() });
+                    clustering.chosen = Some(Chosen { name, transform, candidates: Vec::new(), shapes: Vec::new() });
                 }
                 clustering
             }
@@ -229,6 +231,8 @@ impl Job {
             }
             None => means(&lent, &clustering.labels, self.k).0,
         };
+        let chosen_shapes = clustering.chosen.as_ref().map_or(&[][..], |c| &c.shapes);
+        let shapes = if chosen_shapes.is_empty() { Vec::new() } else { permuted(chosen_shapes, &old_ids) };
         let representation = match clustering.chosen {
             Some(chosen) => Representation {
                 name: chosen.name,
@@ -262,6 +266,7 @@ impl Job {
             assessment: settled.assessment,
             notes,
             centres,
+            shapes,
             labels: clustering.labels,
             elapsed: begun.elapsed(),
         })
@@ -280,6 +285,11 @@ fn fits_memory(method: &dyn AnyMethod, allowed: u64, n: usize, dims: usize, k: u
         if method.memory(middle, dims, k) <= allowed { fits = middle } else { over = middle }
     }
     Err(Error::Memory { method: method.info().name, rows: n, needed, allowed, fits })
+}
+
+/// The shapes in a new order of clusters.
+fn permuted(shapes: &[Shape], old_ids: &[u32]) -> Vec<Shape> {
+    old_ids.iter().map(|&c| shapes[c as usize].clone()).collect()
 }
 
 /// The rows of a table with the weights of the data they were made from.
@@ -310,6 +320,7 @@ impl Run {
             features: features.to_vec(),
             transform: self.representation.transform.clone(),
             centres: self.centres.clone(),
+            shapes: self.shapes.clone(),
         }
     }
 
@@ -322,5 +333,8 @@ impl Run {
             centres.push(self.centres.row(old as usize));
         }
         (self.sizes, self.centres) = (sizes, centres);
+        if !self.shapes.is_empty() {
+            self.shapes = permuted(&self.shapes, &old_ids);
+        }
     }
 }
