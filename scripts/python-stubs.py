@@ -19,6 +19,7 @@ lines = [
     "",
     "from . import display as display, exceptions as exceptions, indices as indices",
     "from ._base import Clusterer as _Clusterer",
+    "from ._choose import KChoice as KChoice, choose_k as choose_k",
     "from ._constraints import ConflictReport as ConflictReport, Constraints as Constraints, Violations as Violations",
     "from ._estimators import estimator as estimator, load as load, methods as methods",
     "from ._simulate import simulate as simulate",
@@ -40,16 +41,16 @@ SIGNATURES = {
     "constraints": "labels: ArrayLike, constraints: Constraints, *, sample_ids: ArrayLike | None = None",
     "truth-and-constraints": "labels_true: ArrayLike, labels_pred: ArrayLike, constraints: Constraints, "
     "*, sample_ids: ArrayLike | None = None",
-    "rows": "X: ArrayLike, labels: ArrayLike",
+    "rows": "X: Any, labels: ArrayLike, *, sample: int | None = None, random_state: int = 0",
 }
-lines = [HEAD.rstrip(), "from numpy.typing import ArrayLike", "", "from ._constraints import Constraints", ""]
+lines = [HEAD.rstrip(), "from typing import Any", "", "from numpy.typing import ArrayLike", "", "from ._constraints import Constraints", ""]
 for index in tables["indices"]:
     if index["needs"] in SIGNATURES:
         lines += [f"def {index['name']}({SIGNATURES[index['needs']]}) -> float | None:", f'    """{index["summary"]}"""', ""]
 lines += [
     "def scores(",
     "    labels: ArrayLike, *, truth: ArrayLike | None = None, constraints: Constraints | None = None,",
-    "    sample_ids: ArrayLike | None = None,",
+    "    X: Any = None, sample_ids: ArrayLike | None = None,",
     ") -> dict[str, float | None]: ...",
 ]
 (place / "indices.pyi").write_text("\n".join(lines) + "\n")

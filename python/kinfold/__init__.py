@@ -20,6 +20,8 @@ from ._kinfold import VERSION as __version__
 _HOMES = {
     "Constraints": "_constraints",
     "ConflictReport": "_constraints",
+    "KChoice": "_choose",
+    "choose_k": "_choose",
     "Violations": "_constraints",
     "simulate": "_simulate",
     "load": "_estimators",

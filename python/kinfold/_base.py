@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -313,30 +314,16 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         -------
         self
         """
-        name, column = self._method["name"], sample_ids if isinstance(sample_ids, str) else None
+        column = sample_ids if isinstance(sample_ids, str) else None
         X, ids = split_ids(X, sample_ids)
         rows, n = self._rows(X, reset=True)
-        keyed, by_row = gather(n, ids, y, must_link, cannot_link, constraints, groups)
-        row_ids = RowIds(n, ids if keyed else None)
-        given, dropped = together(keyed, by_row, row_ids, self.trust)
-        if row_ids.ids is None and ids is not None and len(ids) != n:
-            raise DataError(f"sample_ids has {len(ids)} ids, but there are {n} rows: one id for every row is needed")
-        settings = [
-            (p["name"], setting(getattr(self, ours), p["sort"]))
-            for ours, p in zip(self._own, self._method["parameters"], strict=True)
-        ]
-        bound = lambda what: None if (v := getattr(self, what, None)) is None else whole(v, what, 1)
+        given, dropped = self._given(n, ids, y, must_link, cannot_link, constraints, groups)
         features = getattr(self, "feature_names_in_", ()) if frame_kind(X) else ()
-        bar = _progress.listener(self.progress)
-        try:
+        k = whole(self.n_clusters, "n_clusters", 1)
+        with self._asked() as asked:
             found = _kinfold.fit(
-                rows, given, name, whole(self.n_clusters, "n_clusters", 1), settings,
-                scaling=self.scale, min_size=bound("min_size"), max_size=bound("max_size"), trust=self.trust,
-                features=[str(f) for f in features], seed=self._seed(), threads=self._threads(),
-                time_limit=None if self.time_limit is None else float(self.time_limit), ids=ids, progress=bar,
-            )  # fmt: skip
-        finally:
-            _progress.finish(bar)
+                rows, given, self._method["name"], k, self._settings(), ids=ids, features=[str(f) for f in features], **asked
+            )
         self._id_column = column
         self._model = found.model
         self.labels_ = found.labels
@@ -355,6 +342,34 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.elapsed_ = found.elapsed
         self.n_dropped_ = dropped
         return self
+
+    def _given(self, n, ids, y, must_link, cannot_link, constraints, groups):
+        """The engine's form of everything that is known, and how many constraints fell away."""
+        keyed, by_row = gather(n, ids, y, must_link, cannot_link, constraints, groups)
+        if ids is not None and len(ids) != n:
+            raise DataError(f"sample_ids has {len(ids)} ids, but there are {n} rows: one id for every row is needed")
+        return together(keyed, by_row, RowIds(n, ids if keyed else None), self.trust)
+
+    def _settings(self):
+        """The method's own parameters as the engine reads them."""
+        return [
+            (p["name"], setting(getattr(self, ours), p["sort"]))
+            for ours, p in zip(self._own, self._method["parameters"], strict=True)
+        ]
+
+    @contextlib.contextmanager
+    def _asked(self):
+        """What every run is asked, with a progress bar that leaves the screen afterwards."""
+        bound = lambda what: None if (v := getattr(self, what, None)) is None else whole(v, what, 1)
+        bar = _progress.listener(self.progress)
+        try:
+            yield dict(
+                scaling=self.scale, min_size=bound("min_size"), max_size=bound("max_size"), trust=self.trust,
+                seed=self._seed(), threads=self._threads(), memory=bound("memory_limit"), progress=bar,
+                time_limit=None if self.time_limit is None else float(self.time_limit),
+            )  # fmt: skip
+        finally:
+            _progress.finish(bar)
 
     def fit_predict(
         self,

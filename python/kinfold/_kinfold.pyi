@@ -61,11 +61,41 @@ def fit(
     seed: int = 0,
     threads: int = 0,
     time_limit: float | None = None,
+    memory: int | None = None,
     ids: Any = None,
     progress: Callable[[str, int, int | None], object] | None = None,
     previous: list[int] | None = None,
 ) -> Fitted: ...
 def score(name: str, labels: np.ndarray, truth: np.ndarray | None = None, given: Given | None = None) -> float | None: ...
+def score_rows(name: str, x: Any, labels: np.ndarray, sample: int | None = None, seed: int = 0) -> tuple[float, float] | None: ...
+
+class Choice:
+    k: int
+    by: str
+    reason: str
+    as_good: list[int]
+    scores: list[float | None]
+    ks: list[int]
+    left_out: list[tuple[int, str]]
+    smallest: tuple[int, int] | None
+    notes: list[str]
+    elapsed: float
+    criteria: list[tuple[str, str, list[float | None], int | None, bool]]
+    candidates: list[dict[str, Any]]
+    def labels(self, k: int) -> np.ndarray: ...
+
+def choose_k(
+    x: Any,
+    given: Given,
+    method: str,
+    range: tuple[int, int] | None,
+    settings: list[tuple[str, str]],
+    *,
+    alpha: float = 0.5,
+    folds: int = 5,
+    metrics: list[str] | None = None,
+    **asked: Any,
+) -> Choice: ...
 def read_answers(path: str) -> tuple[str, list[str], np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...
 def write_answers(path: str, answers: list[tuple[str, str, bool, float]], source: str) -> None: ...
 def simulate(

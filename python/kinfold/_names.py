@@ -58,6 +58,7 @@ SHARED = [
      "The seed: the same number gives the same bytes, here and on the command line."),
     ("n_jobs", "int | None", None, "Threads; None or -1 for all cores. Results do not depend on it."),
     ("time_limit", "float | None", None, "Seconds after which the best result so far is taken."),
+    ("memory_limit", "int | None", None, "Bytes that the method may use beside the rows; None for half of the machine's."),
     ("progress", 'bool | Literal["auto"] | Callable[[str, int, int | None], object]', "auto",
      "A progress bar after one second: always, never, in terminals and notebooks, or a function to call."),
 ]  # fmt: skip

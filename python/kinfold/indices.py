@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _kinfold
 from ._constraints import Constraints
-from ._rows import RowIds, codes
+from ._rows import RowIds, codes, engine_rows, plain_array, split_ids
 from ._tables import tables
 from .exceptions import ConstraintError
 
@@ -26,6 +26,10 @@ def _labels(values, what):
     if (numbers < 0).any():
         raise ConstraintError(f"{what} must be known for every row; row {int(np.argmax(numbers < 0))} has none")
     return numbers.astype(np.uint32)
+
+
+def _rows(X):
+    return engine_rows(plain_array(split_ids(X, None)[0]))
 
 
 def _given(constraints, n, sample_ids):
@@ -51,11 +55,18 @@ def _make(entry):
         given = _given(constraints, len(labels), sample_ids)
         return _kinfold.score(name, labels, _labels(labels_true, "classes"), given)
 
-    function = {"truth": of_truth, "constraints": of_constraints, "truth-and-constraints": of_both}.get(needs)
+    def of_rows(X, labels, *, sample=None, random_state=0):
+        found = _kinfold.score_rows(name, _rows(X), _labels(labels, "labels"), sample, random_state)
+        return None if found is None else found[0]
+
+    kinds = {"truth": of_truth, "constraints": of_constraints, "truth-and-constraints": of_both, "rows": of_rows}
+    function = kinds.get(needs)
     if function is None:
         return None
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{entry['summary'][:1].upper()}{entry['summary'][1:]}; None where it is undefined."
+    if needs == "rows":
+        function.__doc__ += " `sample` rows are compared with all (0 for all); left out, their number decides."
     return function
 
 
@@ -64,7 +75,7 @@ globals().update(_FUNCTIONS)
 __all__ = [*_FUNCTIONS, "scores"]
 
 
-def scores(labels, *, truth=None, constraints=None, sample_ids=None):
+def scores(labels, *, truth=None, constraints=None, X=None, sample_ids=None):
     """Every score that can be computed from what is given, by name.
 
     >>> sorted(scores([0, 0, 1], truth=[0, 0, 1]))[:2]
@@ -74,6 +85,10 @@ def scores(labels, *, truth=None, constraints=None, sample_ids=None):
     for entry in tables()["indices"]:
         needs, function = entry["needs"], _FUNCTIONS.get(entry["name"])
         if function is None or (needs in _TRUTH and truth is None) or (needs in _CONSTRAINTS and not constraints):
+            continue
+        if needs == "rows":
+            if X is not None:
+                out[entry["name"]] = function(X, labels)
             continue
         given = ([truth] if needs in _TRUTH else []) + [labels]
         if needs in _CONSTRAINTS:

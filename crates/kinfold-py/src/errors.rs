@@ -46,6 +46,7 @@ fn sentence(py: Python<'_>, error: &Error, message: String) -> PyErr {
         Error::NoSuchName { .. } | Error::Parameter(_) | Error::K { .. } | Error::Unsupported { .. } => {
             ("ParameterError", None)
         }
+        Error::Memory { .. } => ("ParameterError", Some("memory_limit= allows more; kinfold.methods() lists others")),
         Error::Numeric(_) => ("NumericError", None),
         _ => ("KinfoldError", None),
     };

@@ -109,7 +109,7 @@ impl Given {
         repair: bool,
         ids: Option<Bound<'_, PyAny>>,
     ) -> PyResult<(bool, String, String)> {
-        let settings = Settings { seed: 0, threads: 1, time_limit: None };
+        let settings = Settings { seed: 0, threads: 1, time_limit: None, memory: None };
         let found = work::run(py, settings, None, |_| check(&self.set, k, repair))?;
         let name = names(ids.as_ref());
         let found = found.map_err(|e| errors::described(py, &e, &self.set, &name))?;

@@ -1,6 +1,7 @@
 //! The one door from Python into kinfold. Thin on purpose: arrays are borrowed, the interpreter is let go while the
 //! engine works, errors keep their sentences. Everything that looks like scikit-learn is in `python/kinfold`.
 
+mod choose;
 mod data;
 mod errors;
 mod given;
@@ -15,13 +16,15 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _kinfold {
     #[pymodule_export]
+    use super::choose::{Choice, choose_k};
+    #[pymodule_export]
     use super::given::{Given, read_answers, simulate, write_answers};
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]
     use super::run::{Fitted, fit};
     #[pymodule_export]
-    use super::scores::score;
+    use super::scores::{score, score_rows};
     #[pymodule_export]
     use super::tables;
 
@@ -34,7 +37,11 @@ mod _kinfold {
 /// The engine's tables as JSON: methods with their parameters, indices, scalings.
 #[pyfunction]
 fn tables() -> String {
-    use kinfold::{data::Scaling, indices::INDICES, methods::METHODS};
+    use kinfold::{
+        data::Scaling,
+        indices::{INDICES, INTERNAL},
+        methods::METHODS,
+    };
     use serde_json::{Value, json};
     let method = |e: &kinfold::methods::Entry| {
         let mut value = serde_json::to_value(e.info).unwrap_or_default();
@@ -42,9 +49,12 @@ fn tables() -> String {
         value
     };
     let index = |e: &kinfold::indices::Entry| json!({ "name": e.name, "summary": e.summary, "needs": e.needs });
+    let internal =
+        |e: &kinfold::indices::InternalEntry| json!({ "name": e.name, "summary": e.summary, "needs": "rows" });
+    let indices = INDICES.iter().map(index).chain(INTERNAL.iter().map(internal));
     json!({
         "methods": METHODS.iter().map(method).collect::<Vec<Value>>(),
-        "indices": INDICES.iter().map(index).collect::<Vec<Value>>(),
+        "indices": indices.collect::<Vec<Value>>(),
         "scalings": Scaling::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
         "auto": kinfold::methods::AUTO,
     })

@@ -101,7 +101,7 @@ impl Model {
         threads: usize,
         look: impl FnOnce(&RunContext, &Dataset<'_, F>) -> kinfold::Result<T> + Send,
     ) -> PyResult<T> {
-        let settings = Settings { seed: 0, threads, time_limit: None };
+        let settings = Settings { seed: 0, threads, time_limit: None, memory: None };
         let done = work::run(py, settings, None, |ctx| look(ctx, &rows.view()?))?;
         done.map_err(|e: kinfold::Error| errors::plain(py, &e))
     }
@@ -126,7 +126,11 @@ impl Model {
     ) -> PyResult<Bound<'py, PyAny>> {
         let k = self.inner.k;
         let values = self.with_rows(py, rows, threads, |ctx, data| {
-            Ok(self.squares(ctx, data)?.into_iter().map(|d| F::from_f64(d.max(0.0).sqrt())).collect::<Vec<F>>())
+            // The shape of a cluster may add to its distances; what all clusters add makes no difference.
+            let least = self.inner.shapes.iter().map(|s| s.offset).fold(f64::INFINITY, f64::min);
+            let least = if least.is_finite() { least } else { 0.0 };
+            let far = |square: f64| F::from_f64((square - least).max(0.0).sqrt());
+            Ok(self.squares(ctx, data)?.into_iter().map(far).collect::<Vec<F>>())
         })?;
         let n = values.len() / k.max(1);
         Ok(PyArray1::from_vec(py, values).reshape([n, k])?.into_any())
@@ -150,9 +154,16 @@ impl Model {
         let norms: Vec<f64> = centres.iter().map(|c| c.iter().map(|v| v * v).sum()).collect();
         let mut out = vec![0.0; data.n() * k];
         ctx.pool.map_chunks_mut(&mut out, CHUNK * k, |start, part| {
+            let mut difference = vec![0.0; centres.cols()];
             for (i, row) in part.chunks_mut(k).enumerate().map(|(i, row)| (start / k + i, row)) {
                 for (c, slot) in row.iter_mut().enumerate() {
                     let centre = centres.row(c);
+                    if let Some(shape) = self.inner.shapes.get(c) {
+                        difference.iter_mut().zip(centre).for_each(|(d, c)| *d = -c);
+                        data.add_row(i, 1.0, &mut difference);
+                        *slot = shape.distance(&difference);
+                        continue;
+                    }
                     *slot = match data.rows() {
                         Rows::Dense(_) => data.distance2(i, centre),
                         Rows::Sparse(s) => {

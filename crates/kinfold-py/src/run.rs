@@ -86,7 +86,7 @@ impl Fitted {
 /// Clusters. `ids` spells the rows in messages; `previous` holds earlier labels, -1 for none.
 #[pyfunction]
 #[pyo3(signature = (x, given, method, k, settings, *, scaling=None, min_size=None, max_size=None, trust="auto", features=Vec::new(),
-                    seed=0, threads=0, time_limit=None, ids=None, progress=None, previous=None))]
+                    seed=0, threads=0, time_limit=None, memory=None, ids=None, progress=None, previous=None))]
 #[allow(clippy::too_many_arguments)]
 pub fn fit<'py>(
     py: Python<'py>,
@@ -103,19 +103,17 @@ pub fn fit<'py>(
     seed: u64,
     threads: usize,
     time_limit: Option<f64>,
+    memory: Option<u64>,
     ids: Option<Bound<'py, PyAny>>,
     progress: Option<Bound<'py, PyAny>>,
     previous: Option<Vec<i64>>,
 ) -> PyResult<Fitted> {
-    let scaling = scaling.map(|name| self::scaling(py, name)).transpose()?;
-    let trust = self::trust(py, trust)?;
-    let sizes = SizeBounds { min: min_size, max: max_size };
-    let job = Job { settings, scaling, sizes, trust, ..Job::new(method, k) };
+    let job = job(py, method, k, settings, scaling, (min_size, max_size), trust)?;
     let asked = Asked {
         job: &job,
         given,
         features: &features,
-        settings: Settings { seed, threads, time_limit },
+        settings: Settings { seed, threads, time_limit, memory },
         ids: ids.as_ref(),
         progress: progress.as_ref(),
         previous: previous.as_deref(),
@@ -124,6 +122,21 @@ pub fn fit<'py>(
         Held::F32(rows) => asked.run(py, rows.slices(py)?),
         Held::F64(rows) => asked.run(py, rows.slices(py)?),
     }
+}
+
+/// What to do, from Python's words.
+pub fn job(
+    py: Python<'_>,
+    method: &str,
+    k: usize,
+    settings: Vec<(String, String)>,
+    scaling: Option<&str>,
+    (min, max): (Option<usize>, Option<usize>),
+    trust: &str,
+) -> PyResult<Job> {
+    let scaling = scaling.map(|name| self::scaling(py, name)).transpose()?;
+    let trust = self::trust(py, trust)?;
+    Ok(Job { settings, scaling, sizes: SizeBounds { min, max }, trust, ..Job::new(method, k) })
 }
 
 fn scaling(py: Python<'_>, name: &str) -> PyResult<Scaling> {

@@ -28,12 +28,14 @@ impl Progress for News {
     }
 }
 
-/// Seed, threads and time limit of a run.
+/// Seed, threads and limits of a run.
 #[derive(Clone, Copy)]
 pub struct Settings {
     pub seed: u64,
     pub threads: usize,
     pub time_limit: Option<f64>,
+    /// Bytes beside the rows; `None` = half of the machine's.
+    pub memory: Option<u64>,
 }
 
 /// Does `work` in another thread. Ctrl-C asks it to stop and is raised once it has; `progress` is called with stage,
@@ -50,6 +52,9 @@ pub fn run<T: Send>(
         let limit = Duration::try_from_secs_f64(seconds)
             .map_err(|_| crate::errors::parameter(py, format!("time_limit takes seconds from 0 up, not {seconds}")))?;
         ctx = ctx.with_time_limit(limit);
+    }
+    if let Some(memory) = settings.memory.or_else(|| kinfold_io::machine_memory().map(|total| total / 2)) {
+        ctx = ctx.with_memory(memory);
     }
     if progress.is_some() {
         ctx = ctx.with_progress(news.clone());

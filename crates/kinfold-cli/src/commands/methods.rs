@@ -10,7 +10,11 @@ pub fn run(session: &Session, name: Option<&str>, markdown: bool) -> Done {
         None if session.json => {
             let all: Vec<_> = METHODS.iter().map(json).collect();
             let index = |e: &kinfold::indices::Entry| serde_json::json!({ "name": e.name, "summary": e.summary, "needs": e.needs });
-            let scores: Vec<_> = kinfold::indices::INDICES.iter().map(index).collect();
+            let internal = |e: &kinfold::indices::InternalEntry| {
+                serde_json::json!({ "name": e.name, "summary": e.summary, "needs": "rows" })
+            };
+            let external = kinfold::indices::INDICES.iter().map(index);
+            let scores: Vec<_> = external.chain(kinfold::indices::INTERNAL.iter().map(internal)).collect();
             let version = SCHEMA_VERSION;
             session.print_json(&serde_json::json!({ "schema_version": version, "methods": all, "indices": scores }))?;
         }
