@@ -11,7 +11,7 @@ use crate::constraints::{Chunklets, ConstraintId, ConstraintSet, Kind, Violation
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Matrix, Scaling, Table, Transform};
 use crate::error::{Error, Result};
-use crate::methods::{self, CandidateScore, Chosen, Clustering, Listens, Problem, SizeBounds, Typed};
+use crate::methods::{self, CandidateScore, Clustering, Listens, Problem, SizeBounds, Typed};
 
 /// Most violations that are listed one by one.
 const LISTED: usize = 10_000;
@@ -153,23 +153,12 @@ impl Job {
             sizes: self.sizes,
             scaling: self.scaling,
         };
-        // Where some are wrong, the most probable labels are the safe choice: a method that builds on what is believed
-        // carries the errors that were not found further than they reach by themselves.
+        // A method that does not choose its space has nothing to add to labels in which every constraint is weighed.
         let chooses = entry.info.represents && self.scaling.is_none();
-        let by_belief = settled.labels.take().filter(|_| bounds.is_none() && (trust == Trust::Auto || !chooses));
-        let mut clustering = match by_belief {
+        let weighed = settled.labels.take().filter(|_| bounds.is_none() && trust == Trust::Soft && !chooses);
+        let mut clustering = match weighed {
             None => F::run(method.as_ref(), ctx, &problem)?,
-            Some(labels) => {
-                let mut clustering = Clustering::of_labels(labels);
-                if chooses && !lent.is_sparse() {
-                    let transform = Scaling::Standard.fit(&lent)?;
-                    let table = transform.apply(&lent)?;
-                    clustering.centres = Some(means(&with_weights(&table, data)?, &clustering.labels, self.k).0);
-                    let name = "standard, weighed by belief".to_owned();
-                    clustering.chosen = Some(Chosen { name, transform, candidates: Vec::new() });
-                }
-                clustering
-            }
+            Some(labels) => Clustering::of_labels(labels),
         };
 
         // Restarts that were never begun do not show in the winner's own termination.
