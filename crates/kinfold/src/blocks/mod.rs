@@ -30,6 +30,7 @@ pub mod represent;
 pub mod restarts;
 pub mod sample;
 pub mod seeding;
+pub mod seeds;
 pub mod sizes;
 pub mod soft;
 pub mod spectral;

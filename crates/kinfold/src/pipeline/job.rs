@@ -12,6 +12,7 @@ use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Matrix, Scaling, Shape, Table, Transform};
 use crate::error::{Error, Result};
 use crate::methods::{self, CandidateScore, Chosen, Clustering, Listens, Problem, SizeBounds, Typed};
+use crate::metrics;
 
 /// Most violations that are listed one by one.
 const LISTED: usize = 10_000;
@@ -34,6 +35,8 @@ pub struct Job {
     pub settings: Vec<(String, String)>,
     /// Scaling before everything else; `None` leaves it to the method (as given, unless it chooses by itself).
     pub scaling: Option<Scaling>,
+    /// A metric to learn from the constraints after scaling.
+    pub metric: Option<metrics::Choice>,
     /// Bounds on cluster sizes.
     pub sizes: SizeBounds,
     /// How far the constraints are believed, by methods that keep them.
@@ -92,7 +95,7 @@ impl Job {
     /// A job with default settings.
     pub fn new(method: &str, k: usize) -> Job {
         let (sizes, trust) = (SizeBounds::default(), Trust::default());
-        Job { method: method.to_owned(), k, settings: Vec::new(), scaling: None, sizes, trust }
+        Job { method: method.to_owned(), k, settings: Vec::new(), scaling: None, metric: None, sizes, trust }
     }
 
     /// Checks everything that can be checked, then clusters.
@@ -100,6 +103,9 @@ impl Job {
         let begun = Instant::now();
         let entry = methods::find(&self.method)?;
         let method = (entry.build)(&self.settings)?;
+        if let Some(metric) = &self.metric {
+            (metrics::find(&metric.name)?.build)(&metric.settings)?;
+        }
         let n = data.n();
         if self.k == 0 || self.k > n {
             return Err(Error::K { k: self.k, rows: n });
@@ -128,17 +134,18 @@ impl Job {
         }
 
         let scaling = self.scaling.unwrap_or_default();
-        let transform = scaling.fit(data)?;
+        let mut transform = scaling.fit(data)?;
         let transformed = if transform.is_identity() { None } else { Some(transform.apply(data)?) };
         let lent = match &transformed {
             None => *data,
             Some(table) => with_weights(table, data)?,
         };
+        // Who asks for a scaling or a metric has chosen the representation.
+        let chooses = entry.info.represents && self.scaling.is_none() && self.metric.is_none();
         let mut settled = match looked {
             None => Settled::all(given.close_lenient(0.0)?.0),
             Some(looked) if trust == Trust::Hard => Settled::all(looked.chunklets()),
             Some(looked) => {
-                let chooses = entry.info.represents && self.scaling.is_none();
                 let judged = if chooses { trust::rows_to_judge(&lent)? } else { None };
                 match &judged {
                     None => looked.settle(ctx, &lent, given, self.k, trust)?,
@@ -147,17 +154,29 @@ impl Job {
             }
         };
         fits_sizes(&settled.chunklets)?;
+        let believed = settled.believed.as_ref().unwrap_or(given);
+        let mut notes = Vec::new();
+        let mut measured = None;
+        if let Some(choice) = &self.metric {
+            let learned = choice.learn(ctx, &lent, believed, &settled.chunklets)?;
+            notes.extend(learned.notes);
+            measured = (!learned.transform.is_identity()).then(|| learned.transform.apply(&lent)).transpose()?;
+            transform = transform.then(learned.transform);
+        }
+        let lent = match &measured {
+            None => lent,
+            Some(table) => with_weights(table, data)?,
+        };
         let problem = Problem {
             data: &lent,
-            given: settled.believed.as_ref().unwrap_or(given),
+            given: believed,
             chunklets: &settled.chunklets,
             k: self.k,
             sizes: self.sizes,
-            scaling: self.scaling,
+            scaling: if chooses { None } else { Some(scaling) },
         };
         // Where some are wrong, the most probable labels are the safe choice: a method that builds on what is believed
         // carries the errors that were not found further than they reach by themselves.
-        let chooses = entry.info.represents && self.scaling.is_none();
         let by_belief = settled.labels.take().filter(|_| bounds.is_none() && (trust == Trust::Auto || !chooses));
         let mut clustering = match by_belief {
             None => F::run(method.as_ref(), ctx, &problem)?,
@@ -192,21 +211,22 @@ impl Job {
         };
         let chosen_shapes = clustering.chosen.as_ref().map_or(&[][..], |c| &c.shapes);
         let shapes = if chosen_shapes.is_empty() { Vec::new() } else { permuted(chosen_shapes, &old_ids) };
+        let mut name = if scaling == Scaling::None { "raw" } else { scaling.name() }.to_owned();
+        if let Some(metric) = &self.metric {
+            name = if name == "raw" { metric.name.clone() } else { format!("{name}, {}", metric.name) };
+        }
         let representation = match clustering.chosen {
             Some(chosen) => Representation {
-                name: chosen.name,
+                name: if self.metric.is_some() { format!("{name}, {}", chosen.name) } else { chosen.name },
                 transform: transform.then(chosen.transform),
                 candidates: chosen.candidates,
             },
-            None => {
-                let name = if scaling == Scaling::None { "raw" } else { scaling.name() };
-                Representation { name: name.to_owned(), transform, candidates: Vec::new() }
-            }
+            None => Representation { name, transform, candidates: Vec::new() },
         };
         if clustering.trace.is_empty() {
             clustering.trace.push(objective);
         }
-        let mut notes = clustering.notes;
+        notes.extend(clustering.notes);
         if let Some(found) = &mut settled.assessment {
             found.distrusted.iter_mut().for_each(|d| d.broken = is_broken(d, &clustering.labels));
             notes.extend(found.note(given));
