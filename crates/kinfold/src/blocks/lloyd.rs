@@ -73,6 +73,19 @@ pub trait Place {
     fn keeps_sizes(&self) -> bool {
         false
     }
+    /// What the last placement costs beside the distances.
+    fn penalty(&self) -> f64 {
+        0.0
+    }
+    /// May a unit move alone to an empty cluster, which saves `gain` of the distances?
+    fn may_leave(&self, _unit: usize, _to: u32, _gain: f64) -> bool {
+        true
+    }
+    /// Adds to the sums and weights of which the next centres are made; `true` when that is its way, so that a labelling
+    /// is judged by the centres it was made for.
+    fn pull(&self, _centres: &Matrix, _sums: &mut Matrix, _weights: &mut [f64]) -> bool {
+        false
+    }
 }
 
 /// Each unit to its nearest centre, whatever the cannot-links say.
@@ -195,21 +208,35 @@ pub fn lloyd<F: Float>(
                 weights[label as usize] += units.weight[unit];
                 points.add_row(unit, units.weight[unit], sums.row_mut(label as usize));
             }
+            cost += place.penalty();
             changed |= previous_units.as_ref() != Some(&unit_labels);
             previous_units = Some(unit_labels.clone());
         }
         let last = trace.last().copied().unwrap_or(f64::INFINITY);
         trace.push(cost);
         let reseeded = !place.keeps_sizes()
-            && reseed(units, &centres, &costs, &mut labels, &mut unit_labels, &mut sums, &mut weights);
+            && reseed_where(
+                units,
+                &centres,
+                &costs,
+                (&mut labels, &mut unit_labels),
+                (&mut sums, &mut weights),
+                &|unit, to, gain| place.may_leave(unit, to, gain),
+            );
         if reseeded && m > 0 {
             previous_units = Some(unit_labels.clone());
         }
+        let pulled = m > 0 && place.pull(&centres, &mut sums, &mut weights);
+        let before = pulled.then(|| centres.clone());
         let saved = to_means(&mut centres, &sums, &weights);
         if !steady {
             // Around the new means the same labels cost less by what the centres moved.
-            let cost = if reseeded { f64::INFINITY } else { cost - saved };
-            wander.consider(place.broken(), cost, &labels, &unit_labels, &centres);
+            let cost = match (reseeded, pulled) {
+                (true, _) => f64::INFINITY,
+                (_, true) => cost,
+                _ => cost - saved,
+            };
+            wander.consider(place.broken(), cost, &labels, &unit_labels, before.as_ref().unwrap_or(&centres));
             if wander.is_over(&labels, &unit_labels) {
                 termination = Termination::Converged;
                 break;
@@ -369,6 +396,18 @@ pub(crate) fn reseed<F: Float>(
     sums: &mut Matrix,
     weights: &mut [f64],
 ) -> bool {
+    reseed_where(units, centres, costs, (labels, unit_labels), (sums, weights), &|_, _, _| true)
+}
+
+/// [`reseed`] by units that `may` leave for an empty cluster at this gain.
+fn reseed_where<F: Float>(
+    units: &Units<'_, F>,
+    centres: &Matrix,
+    costs: &[f64],
+    (labels, unit_labels): (&mut [u32], &mut [u32]),
+    (sums, weights): (&mut Matrix, &mut [f64]),
+    may: &dyn Fn(usize, u32, f64) -> bool,
+) -> bool {
     let k = centres.rows();
     let empty: Vec<usize> = (0..k).filter(|&c| weights[c] == 0.0).collect();
     if empty.is_empty() {
@@ -393,6 +432,7 @@ pub(crate) fn reseed<F: Float>(
             .max_by(|&a, &b| distance[a].total_cmp(&distance[b]).then(b.cmp(&a)));
         let far_unit = (0..unit_cost.len())
             .filter(|&u| unit_cost[u] > 0.0 && company[unit_labels[u] as usize] > 1)
+            .filter(|&u| may(u, target as u32, unit_cost[u]))
             .max_by(|&a, &b| unit_cost[a].total_cmp(&unit_cost[b]).then(b.cmp(&a)));
         let row_is_farther = match (far_row, far_unit) {
             (Some(r), Some(u)) => distance[r] >= unit_cost[u],

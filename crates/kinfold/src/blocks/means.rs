@@ -29,3 +29,9 @@ pub fn sum_of_squares<F: Float>(data: &Dataset<'_, F>, labels: &[u32], k: usize)
 pub fn sum_of_squares_around<F: Float>(data: &Dataset<'_, F>, labels: &[u32], centres: &Matrix) -> f64 {
     labels.iter().enumerate().map(|(i, &c)| data.weight(i) * data.distance2(i, centres.row(c as usize))).sum()
 }
+
+/// Mean of w ‖x − mean of all rows‖²: the unit in which squared distances of these rows are measured.
+pub fn mean_square<F: Float>(data: &Dataset<'_, F>) -> f64 {
+    let total: f64 = (0..data.n()).map(|i| data.weight(i)).sum();
+    sum_of_squares(data, &vec![0; data.n()], 1) / total
+}

@@ -5,7 +5,8 @@
 
 use super::par::Pool;
 use super::units::{FREE, Units};
-use crate::data::{Float, Matrix};
+use crate::constraints::Chunklets;
+use crate::data::{Dataset, Float, Matrix};
 use crate::rng::Rng;
 
 /// Free rows that k-means++ looks at.
@@ -148,6 +149,25 @@ impl Init {
     }
 }
 
+crate::choice! {
+    /// Where the first centres come from in methods that begin with neighbourhoods.
+    pub enum Start {
+        /// Neighbourhoods in the first start, D² sampling in the others.
+        Both = "both",
+        /// Means of chunklets, D² sampling for the rest, as in the papers.
+        Neighbourhoods = "neighbourhoods",
+        /// D² sampling, best of a few draws each.
+        GreedyKmeansPlusPlus = "greedy-kmeans++",
+    }
+}
+
+impl Start {
+    /// Does restart r begin with neighbourhoods?
+    pub fn neighbourhoods(self, r: u64) -> bool {
+        self == Start::Neighbourhoods || (self == Start::Both && r == 0)
+    }
+}
+
 /// The means of chunklets of two rows or more that must all be apart: a heavy one, then greedily the heaviest that is
 /// cannot-linked to all so far. `random`: the first is drawn ∝ weight², else it is the heaviest. Empty without any.
 pub fn heavy_and_apart<F: Float>(units: &Units<'_, F>, k: usize, random: bool, rng: &mut Rng) -> Matrix {
@@ -176,6 +196,46 @@ pub fn heavy_and_apart<F: Float>(units: &Units<'_, F>, k: usize, random: bool, r
     centres
 }
 
+/// Means of neighbourhoods (chunklets of two rows or more), k at most (Basu, Banerjee, Mooney 2004): the largest, or with
+/// `spread` the largest and then whichever has the greatest size × distance to the nearest chosen one. With fewer than k
+/// neighbourhoods, the first row that is cannot-linked to all of them follows.
+pub fn neighbourhoods<F: Float>(data: &Dataset<'_, F>, chunklets: &Chunklets, k: usize, spread: bool) -> Matrix {
+    let mut found: Vec<u32> = (0..chunklets.len() as u32).filter(|&c| chunklets.members(c).len() > 1).collect();
+    found.sort_by_key(|&c| std::cmp::Reverse(chunklets.members(c).len()));
+    let mean = |c: u32| {
+        let members = chunklets.members(c);
+        let total: f64 = members.iter().map(|&row| data.weight(row as usize)).sum();
+        let mut mean = vec![0.0; data.dims()];
+        members.iter().for_each(|&row| data.add_row(row as usize, data.weight(row as usize) / total, &mut mean));
+        mean
+    };
+    let mut centres = Matrix::zeros(0, data.dims());
+    if found.len() <= k || !spread {
+        found.iter().take(k).for_each(|&c| centres.push(&mean(c)));
+    } else {
+        let means: Vec<Vec<f64>> = found.iter().map(|&c| mean(c)).collect();
+        let mut nearest = vec![f64::INFINITY; means.len()];
+        let mut next = 0;
+        while centres.rows() < k {
+            centres.push(&means[next]);
+            for (near, m) in nearest.iter_mut().zip(&means) {
+                let d2: f64 = m.iter().zip(&means[next]).map(|(x, y)| (x - y) * (x - y)).sum();
+                *near = near.min(d2.sqrt());
+            }
+            let far = |i: usize| chunklets.members(found[i]).len() as f64 * nearest[i];
+            next = (0..means.len()).fold(0, |best, i| if far(i) > far(best) { i } else { best });
+        }
+    }
+    if (1..k).contains(&found.len()) {
+        let graph = chunklets.graph();
+        let apart = |c: &u32| found.iter().all(|&f| graph.has_edge(*c, f));
+        if let Some(c) = (0..chunklets.len() as u32).filter(|&c| chunklets.members(c).len() == 1).find(apart) {
+            centres.push(&mean(c));
+        }
+    }
+    centres
+}
+
 /// k distinct rows, uniformly.
 pub fn random_rows<F: Float>(units: &Units<'_, F>, k: usize, rng: &mut Rng) -> Matrix {
     let mut centres = Matrix::zeros(0, units.data.dims());
@@ -190,8 +250,7 @@ pub fn random_rows<F: Float>(units: &Units<'_, F>, k: usize, rng: &mut Rng) -> M
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraints::Chunklets;
-    use crate::data::Dataset;
+    use crate::constraints::{ConstraintSet, Kind};
 
     #[test]
     fn far_groups_each_get_a_centre_and_duplicates_do_not_hang() {
@@ -211,5 +270,24 @@ mod tests {
         let units = Units::new(&data, &chunklets);
         let c = kmeans_plus_plus(&Pool::new(1), &units, 3, Matrix::zeros(0, 1), true, &mut Rng::stream(0, "test", 0));
         assert_eq!(c.rows(), 3);
+    }
+
+    #[test]
+    fn neighbourhoods_come_largest_first_or_spread_out_and_a_row_apart_from_all_follows() {
+        let rows = [0.0, 0.0, 0.0, 1.0, 1.0, 50.0, 50.0, 9.0];
+        let data = Dataset::dense(&rows, 1).unwrap();
+        let mut given = ConstraintSet::new(8);
+        for (a, b) in [(0, 1), (1, 2), (3, 4), (5, 6)] {
+            given.add_pair(Kind::MustLink, a, b).unwrap();
+        }
+        for other in [2, 4, 6] {
+            given.add_pair(Kind::CannotLink, 7, other).unwrap();
+        }
+        let chunklets = given.close().unwrap();
+        let start = |k, spread| neighbourhoods(&data, &chunklets, k, spread).values().to_vec();
+        assert_eq!(start(2, false), [0.0, 1.0]);
+        assert_eq!(start(2, true), [0.0, 50.0]);
+        assert_eq!(start(5, false), [0.0, 1.0, 50.0, 9.0]);
+        assert_eq!(start(3, true).len(), 3);
     }
 }

@@ -39,6 +39,12 @@ impl<'a, F: Float> Units<'a, F> {
         Units::of(data, chunklets, (0..chunklets.len() as u32).collect())
     }
 
+    /// These rows (ascending) as units of their own, for methods that place them one by one; `alone` has every row by
+    /// itself.
+    pub fn rows(data: &'a Dataset<'a, F>, alone: &'a Chunklets, rows: Vec<u32>) -> Units<'a, F> {
+        Units::of(data, alone, rows)
+    }
+
     fn of(data: &'a Dataset<'a, F>, chunklets: &'a Chunklets, bound: Vec<u32>) -> Units<'a, F> {
         let mut unit_of = if bound.is_empty() { Vec::new() } else { vec![FREE; data.n()] };
         for (unit, &c) in bound.iter().enumerate() {

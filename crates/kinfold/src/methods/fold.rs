@@ -60,6 +60,7 @@ impl Method for Fold {
         minimises: "Σ_i w_i ‖x_i − c(l_i)‖² in the space chosen, every constraint kept (refined by neighbours)",
         constraints: "hard: closed, propagated for k, kept by assignment; they also teach the metric and choose among candidates",
         cost: "about 14 candidates × (folds + 1) fits, O(n²·dims) for neighbours on at most `sample` rows; linear in n beyond",
+        measured: "",
         listens: Listens::Hard,
         sparse: true,
         sizes: true,
@@ -167,7 +168,7 @@ fn finish<F: Float>(
              another one, and new rows will be labelled by it"
         ));
     }
-    let chosen = Some(Chosen { name, transform: transform.clone(), candidates });
+    let chosen = Some(Chosen { name, transform: transform.clone(), candidates, shapes: Vec::new() });
     Ok(Clustering { labels, centres: Some(centres), trace: Vec::new(), iterations, termination, notes, chosen })
 }
 
@@ -392,8 +393,12 @@ impl<F: Float> Work<'_, F> {
             let score = votes.iter().map(|v| cohesion(v, &sampled, k)).sum::<f64>() / votes.len() as f64;
             scores.push(CandidateScore { name: base.name.clone(), score: Some(score), error: 0.0, weight: 0.0 });
             if best.as_ref().is_none_or(|b| score > b.0) {
-                let chosen =
-                    Chosen { name: base.name.clone(), transform: base.transform.clone(), candidates: Vec::new() };
+                let chosen = Chosen {
+                    name: base.name.clone(),
+                    transform: base.transform.clone(),
+                    candidates: Vec::new(),
+                    shapes: Vec::new(),
+                };
                 best = Some((score, Clustering { chosen: Some(chosen), ..outcome.into() }));
             }
             if ctx.checkpoint().is_err() {
