@@ -4,14 +4,19 @@
 mod bckm;
 mod cal;
 mod ckm;
+mod constrained_em;
 mod cop_kmeans;
+mod csp;
+mod em;
 mod fold;
 mod greedy_mlcl;
 mod kernel_kmeans;
 mod kmeans;
 mod lcc;
 mod mlcl;
+mod pcp;
 mod rckm;
+mod spcl;
 
 use crate::blocks::lloyd::Outcome;
 use crate::blocks::sizes::Bounds;
@@ -292,6 +297,11 @@ pub static METHODS: &[Entry] = &[
     entry::<rckm::Rckm>(),
     entry::<bckm::Bckm>(),
     entry::<cal::Cal>(),
+    entry::<spcl::Spcl>(),
+    entry::<csp::Csp>(),
+    entry::<pcp::Pcp>(),
+    entry::<em::Em>(),
+    entry::<constrained_em::ConstrainedEm>(),
 ];
 
 /// What `auto` stands for.
