@@ -101,6 +101,9 @@ fn explained(entry: &Entry) -> String {
     );
     supports(entry).iter().for_each(|s| text += &format!("  - {s}\n"));
     memory(entry).iter().for_each(|s| text += &format!("\nneeds        {s}\n"));
+    if !info.measured.is_empty() {
+        text += &format!("\nmeasured\n  {}\n", info.measured);
+    }
     let parameters = (entry.parameters)();
     if !parameters.is_empty() {
         text += "\nsettings (--set name=value)\n";
@@ -130,6 +133,9 @@ fn page(entry: &Entry) -> String {
     if !memory.is_empty() {
         text += "\n## Needs\n\n";
         memory.iter().for_each(|s| text += &format!("- {s}\n"));
+    }
+    if !info.measured.is_empty() {
+        text += &format!("\n## Measured\n\n{}\n", info.measured);
     }
     text += "\n## Settings\n\n";
     let parameters = (entry.parameters)();

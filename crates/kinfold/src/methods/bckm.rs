@@ -62,6 +62,7 @@ impl Method for Bckm {
         minimises: "Σ_i w_i ‖φ_i − μ(l_i)‖² under K = Σ_t α_t K_t; the trace is the error ε of every round",
         constraints: "pair by pair in order of priority; what a round breaks comes first in the next; single ones may stay broken",
         cost: "rounds × O(n·k·dims + constraints) per sweep, then O(U·rounds·k) for U distinct tuples; memory O(n·rounds) bytes",
+        measured: "",
         listens: Listens::Soft,
         sparse: true,
         sizes: false,

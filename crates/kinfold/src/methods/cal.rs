@@ -46,6 +46,7 @@ impl Method for Cal {
         sizes: false,
         represents: false,
         monotone: false,
+        measured: "",
     };
 
     fn new(params: CalParams) -> Result<Self> {

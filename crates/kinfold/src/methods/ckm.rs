@@ -54,6 +54,7 @@ impl Method for Ckm {
         minimises: "Σ_i w_i ‖x_i − c(l_i)‖², constrained rows placed by their constraints",
         constraints: "pair by pair in an order; a pair whose rows are both placed already is left, so later ones may break",
         cost: "O(n·k·dims + constraints) per sweep; rbf kernels: an n×n matrix",
+        measured: "",
         listens: Listens::Soft,
         sparse: true,
         sizes: false,

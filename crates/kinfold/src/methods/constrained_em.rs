@@ -134,6 +134,7 @@ impl Method for ConstrainedEm {
         sizes: false,
         represents: false,
         monotone: false,
+        measured: "",
     };
 
     fn new(params: ConstrainedEmParams) -> Result<Self> {

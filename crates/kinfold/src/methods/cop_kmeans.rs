@@ -79,6 +79,7 @@ impl Method for CopKmeans {
         minimises: "Σ_i w_i ‖x_i − c(l_i)‖², every constraint kept",
         constraints: "hard: must-linked rows move together, cannot-linked ones take the nearest cluster left, in order",
         cost: "O(n·k·dims) per iteration plus O(cannot-links)",
+        measured: "",
         listens: Listens::Hard,
         sparse: true,
         sizes: false,

@@ -202,6 +202,7 @@ impl Method for Csp {
         sizes: false,
         represents: false,
         monotone: false,
+        measured: "",
     };
 
     fn new(params: CspParams) -> Result<Self> {

@@ -65,6 +65,7 @@ impl Method for Em {
         sizes: false,
         represents: false,
         monotone: false,
+        measured: "",
     };
 
     fn new(params: EmParams) -> Result<Self> {

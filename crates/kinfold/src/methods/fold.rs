@@ -60,6 +60,7 @@ impl Method for Fold {
         minimises: "Σ_i w_i ‖x_i − c(l_i)‖² in the space chosen, every constraint kept (refined by neighbours)",
         constraints: "hard: closed, propagated for k, kept by assignment; they also teach the metric and choose among candidates",
         cost: "about 14 candidates × (folds + 1) fits, O(n²·dims) for neighbours on at most `sample` rows; linear in n beyond",
+        measured: "",
         listens: Listens::Hard,
         sparse: true,
         sizes: true,

@@ -40,6 +40,7 @@ impl Method for GreedyMlcl {
         minimises: "Σ_i w_i ‖x_i − c(l_i)‖², by a greedy rule",
         constraints: "must-links kept; cannot-links kept where the input order allows it",
         cost: "O(n·k·dims) per iteration plus O(cannot-links)",
+        measured: "",
         listens: Listens::Soft,
         sparse: true,
         sizes: false,

@@ -50,6 +50,7 @@ impl Method for Kmeans {
         minimises: "Σ_i w_i ‖x_i − c(l_i)‖²",
         constraints: "ignored; broken ones are counted and listed",
         cost: "O(n·k·dims) per iteration, memory O(n + k·dims) beside the data",
+        measured: "",
         listens: Listens::No,
         sparse: true,
         sizes: false,

@@ -88,6 +88,7 @@ impl Method for Lcc {
         minimises: "Σ_i w_i ‖x_i − c(l_i)‖², every constraint kept",
         constraints: "hard: must-linked rows are one point; cannot-links by multipliers, then exact repair (repair = no: as many as it can)",
         cost: "O(n·k·dims) per sweep plus O(cannot-links), once exact assignment",
+        measured: "",
         listens: Listens::Hard,
         sparse: true,
         sizes: false,

@@ -50,6 +50,7 @@ impl Method for Mlcl {
         minimises: "Σ_i w_i ‖x_i − c(l_i)‖², every constraint kept",
         constraints: "hard: must-linked rows are one point, cannot-linked ones are placed by exact assignment",
         cost: "O(n·k·dims) per iteration plus exact assignment of the constrained rows",
+        measured: "",
         listens: Listens::Hard,
         sparse: true,
         sizes: true,

@@ -188,6 +188,8 @@ pub struct Info {
     pub constraints: &'static str,
     /// Cost per iteration.
     pub cost: &'static str,
+    /// What was measured, against what was printed or against a peer, and why they differ; empty = nothing yet.
+    pub measured: &'static str,
     /// Does it keep constraints?
     pub listens: Listens,
     /// Does it take sparse rows without making them dense?

@@ -129,6 +129,7 @@ impl Method for Pcp {
         sizes: false,
         represents: false,
         monotone: false,
+        measured: "",
     };
 
     fn new(params: PcpParams) -> Result<Self> {

@@ -101,6 +101,7 @@ impl Method for Spcl {
         sizes: false,
         represents: false,
         monotone: false,
+        measured: "",
     };
 
     fn new(params: SpclParams) -> Result<Self> {
