@@ -26,6 +26,9 @@ pub struct Global {
     /// Stop after this long with the best so far, like 20s, 5m or 1h30m
     #[arg(long, global = true, value_name = "TIME", value_parser = duration)]
     pub time_limit: Option<Duration>,
+    /// Memory that a method may use beside the data, like 500MB or 8GB (otherwise half of the machine's)
+    #[arg(long, global = true, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<u64>,
     /// One JSON object on standard output instead of text
     #[arg(long, global = true)]
     pub json: bool,
@@ -311,6 +314,28 @@ fn duration(text: &str) -> Result<Duration, String> {
     Ok(total)
 }
 
+/// 8GB, 500 MB, 1.5TiB, 4096.
+fn memory(text: &str) -> Result<u64, String> {
+    let wrong = || format!("'{text}' is not an amount of memory like 500MB or 8GB");
+    let (number, unit) =
+        text.trim().split_at(text.trim().find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.trim().len()));
+    let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+    let unit = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kb" => 1e3,
+        "m" | "mb" => 1e6,
+        "g" | "gb" => 1e9,
+        "t" | "tb" => 1e12,
+        "kib" => f64::from(1 << 10),
+        "mib" => f64::from(1 << 20),
+        "gib" => f64::from(1 << 30),
+        "tib" => f64::from(1 << 20) * f64::from(1 << 20),
+        _ => return Err(wrong()),
+    };
+    let bytes = number * unit;
+    if bytes >= 1.0 && bytes < 1e18 { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,6 +353,17 @@ mod tests {
         }
         for bad in ["", "20", "s", "5 minutes", "-3s", "1e400s", "99999999999999999999d"] {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn memory_reads_like_people_write_it() {
+        for (text, bytes) in [("8GB", 8e9), ("500 MB", 5e8), ("1.5g", 1.5e9), ("2GiB", 2147483648.0), ("4096", 4096.0)]
+        {
+            assert_eq!(memory(text).unwrap() as f64, bytes);
+        }
+        for bad in ["", "GB", "-1GB", "8 apples", "0", "1e30TB", "nan"] {
+            assert!(memory(bad).is_err(), "{bad}");
         }
     }
 }

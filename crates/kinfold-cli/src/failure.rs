@@ -61,13 +61,14 @@ impl From<kinfold::Error> for Failure {
             E::Contradiction(_) | E::Infeasible(_) | E::TooFewChunklets { .. } | E::Sizes(_) | E::DeadEnd(_) => {
                 INFEASIBLE
             }
-            E::NoSuchName { .. } | E::Parameter(_) | E::K { .. } | E::Unsupported { .. } => USAGE,
+            E::NoSuchName { .. } | E::Parameter(_) | E::K { .. } | E::Unsupported { .. } | E::Memory { .. } => USAGE,
             _ => FAILED,
         };
         let hint = match &e {
             E::NoSuchName { family: "method" | "metric", .. } => {
                 Some("`kinfold methods` lists the methods and metrics".to_owned())
             }
+            E::Memory { .. } => Some("--memory allows more; `kinfold methods` lists methods that need less".to_owned()),
             E::Contradiction(_) => Some("`kinfold check` shows every contradiction and the cheapest repair".to_owned()),
             E::Infeasible(_) => Some("`kinfold check` finds the smallest k that is possible".to_owned()),
             _ => None,

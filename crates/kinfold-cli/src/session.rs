@@ -30,6 +30,9 @@ impl Session {
         if let Some(limit) = global.time_limit {
             ctx = ctx.with_time_limit(limit);
         }
+        if let Some(memory) = global.memory.or_else(|| kinfold_io::machine_memory().map(|total| total / 2)) {
+            ctx = ctx.with_memory(memory);
+        }
         let bar = (!global.quiet).then(|| Arc::new(Bar::new()));
         if let Some(bar) = &bar {
             ctx = ctx.with_progress(bar.clone());

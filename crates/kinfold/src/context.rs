@@ -96,7 +96,11 @@ pub struct RunContext {
     progress: Arc<dyn Progress>,
     cancel: CancelToken,
     deadline: Option<Instant>,
+    memory: u64,
 }
+
+/// Bytes that a method may use beside the rows unless it is told otherwise.
+pub const DEFAULT_MEMORY: u64 = 4_000_000_000;
 
 impl Default for RunContext {
     fn default() -> Self {
@@ -107,7 +111,14 @@ impl Default for RunContext {
 impl RunContext {
     /// A silent context without a deadline, on all cores.
     pub fn new(seed: u64) -> RunContext {
-        RunContext { seed, pool: Pool::new(0), progress: Arc::new(Silent), cancel: CancelToken::new(), deadline: None }
+        RunContext {
+            seed,
+            pool: Pool::new(0),
+            progress: Arc::new(Silent),
+            cancel: CancelToken::new(),
+            deadline: None,
+            memory: DEFAULT_MEMORY,
+        }
     }
     /// Works on this many threads (0 = all cores). Results do not depend on it.
     pub fn with_threads(mut self, threads: usize) -> RunContext {
@@ -136,6 +147,15 @@ impl RunContext {
     pub fn with_time_limit(mut self, limit: Duration) -> RunContext {
         self.deadline = Instant::now().checked_add(limit);
         self
+    }
+    /// Methods that would need more than this many bytes beside the rows are refused before they begin.
+    pub fn with_memory(mut self, bytes: u64) -> RunContext {
+        self.memory = bytes;
+        self
+    }
+    /// Bytes that a method may use beside the rows.
+    pub fn memory(&self) -> u64 {
+        self.memory
     }
     /// To be called once per iteration: `Err` asks the method to return its best so far.
     pub fn checkpoint(&self) -> Result<(), Stop> {

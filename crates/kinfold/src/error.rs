@@ -112,10 +112,52 @@ pub enum Error {
         /// What it cannot do, as the rest of the sentence.
         why: String,
     },
+    /// The method would need more memory than it may use.
+    #[error(
+        "{method} needs about {} for {rows} rows, more than the {} it may use{}",
+        bytes(*.needed),
+        bytes(*.allowed),
+        if *.fits > 0 { format!(": about {} rows would fit", .fits) } else { String::new() }
+    )]
+    Memory {
+        /// The method's name.
+        method: &'static str,
+        /// Number of rows.
+        rows: usize,
+        /// Bytes it needs.
+        needed: u64,
+        /// Bytes it may use.
+        allowed: u64,
+        /// The largest number of rows that would fit.
+        fits: usize,
+    },
     /// A greedy method met a row that fits in no cluster.
     #[error("{0}")]
     DeadEnd(String),
     /// A numerical routine failed.
     #[error("{0}")]
     Numeric(String),
+}
+
+/// 3200000000 → 3.2 GB.
+pub fn bytes(count: u64) -> String {
+    let count = count as f64;
+    let (unit, name) = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")]
+        .into_iter()
+        .find(|(unit, _)| count >= 0.9995 * unit)
+        .unwrap_or((1.0, "bytes"));
+    let text = format!("{:.1}", count / unit);
+    format!("{} {name}", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_told_in_units_that_people_use() {
+        for (count, text) in [(0, "0 bytes"), (1_999, "2 kB"), (3_200_000_000, "3.2 GB"), (8_000_000_000, "8 GB")] {
+            assert_eq!(bytes(count), text);
+        }
+    }
 }

@@ -31,4 +31,4 @@ pub mod params;
 pub mod pipeline;
 pub mod rng;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, bytes};

@@ -29,12 +29,18 @@ fn comparable(run: &Run) -> (Vec<u32>, Vec<u64>, Vec<u64>) {
     (run.labels.clone(), bits(&run.trace), bits(run.centres.values()))
 }
 
+/// Does it need memory for every pair of rows, and so perhaps time for every triple?
+fn is_quadratic(entry: &Entry) -> bool {
+    (entry.build)(&[]).unwrap().memory(1000, 3, 4) > 0
+}
+
 #[test]
 fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
-    let (rows, truth) = blobs(2500, 3, 4, 2.0, 1);
-    let data = Dataset::dense(&rows, 3).unwrap();
-    let given = generate::balanced(&truth, 200, false, &mut Rng::stream(1, "test", 0)).unwrap().constraints;
     for entry in METHODS {
+        let n = if is_quadratic(entry) { 300 } else { 2500 };
+        let (rows, truth) = blobs(n, 3, 4, 2.0, 1);
+        let data = Dataset::dense(&rows, 3).unwrap();
+        let given = generate::balanced(&truth, n / 12, false, &mut Rng::stream(1, "test", 0)).unwrap().constraints;
         let one = run(entry, 4, &data, &given, &RunContext::new(7).with_threads(1));
         for threads in [1, 2, 3] {
             let other = run(entry, 4, &data, &given, &RunContext::new(7).with_threads(threads));
@@ -269,4 +275,27 @@ fn size_bounds_are_kept_with_the_constraints_or_refused_with_a_reason() {
             assert!(why.len() > 20, "{}: {why}", entry.info.name);
         }
     }
+}
+
+#[test]
+fn a_method_that_would_need_more_memory_than_it_may_use_is_refused_before_any_work() {
+    let rows = vec![0.0f32; 300_000];
+    let data = Dataset::dense(&rows, 1).unwrap();
+    let mut refused = 0;
+    for entry in METHODS.iter().filter(|e| is_quadratic(e)) {
+        let name = entry.info.name;
+        let why = Job::new(name, 3).run(&RunContext::new(0), &data, &ConstraintSet::new(300_000)).unwrap_err();
+        assert!(why.to_string().starts_with(&format!("{name} needs about ")), "{why}");
+        let kinfold::Error::Memory { fits, allowed, .. } = why else { panic!("{name}: {why}") };
+        let method = (entry.build)(&[]).unwrap();
+        assert!(method.memory(fits, 1, 3) <= allowed && method.memory(fits + 1, 1, 3) > allowed, "{name}: {fits}");
+        let ctx = RunContext::new(0).with_memory(method.memory(40, 1, 3));
+        let few = Dataset::dense(&rows[..40], 1).unwrap();
+        assert!(Job::new(name, 3).run(&ctx, &few, &ConstraintSet::new(40)).is_ok(), "{name}");
+        refused += 1;
+    }
+    assert!(refused >= 2);
+    let settings = vec![("kernel".into(), "rbf".into())];
+    let job = Job { settings, ..Job::new("bckm", 3) };
+    assert!(job.run(&RunContext::new(0), &data, &ConstraintSet::new(300_000)).is_err());
 }

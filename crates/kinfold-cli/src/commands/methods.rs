@@ -64,8 +64,33 @@ pub fn run(session: &Session, name: Option<&str>, markdown: bool) -> Done {
 
 fn json(entry: &Entry) -> serde_json::Value {
     let mut value = serde_json::to_value(entry.info).unwrap_or_default();
+    value["memory"] = memory(entry).into();
     value["parameters"] = serde_json::to_value((entry.parameters)()).unwrap_or_default();
     value
+}
+
+/// What it needs beside the rows, where that grows faster than they do: by default, or with some choice of a setting.
+fn memory(entry: &Entry) -> Vec<String> {
+    const ROWS: usize = 10_000;
+    let needs = |settings: &[(String, String)]| match (entry.build)(settings) {
+        Ok(method) => method.memory(ROWS, 10, 10),
+        Err(_) => 0,
+    };
+    let told =
+        |bytes: u64| format!("n×n memory: about {} for 10,000 rows, refused beyond --memory", kinfold::bytes(bytes));
+    let by_default = needs(&[]);
+    if by_default > 0 {
+        return vec![told(by_default)];
+    }
+    let mut list = Vec::new();
+    for p in (entry.parameters)().iter().filter(|p| p.sort.contains(" | ")) {
+        let needy = |value: &&str| needs(&[(p.name.to_owned(), (*value).to_owned())]);
+        let values: Vec<&str> = p.sort.split(" | ").filter(|value| needy(value) > 0).collect();
+        if let Some(most) = values.iter().map(|value| needy(value)).max() {
+            list.push(format!("{} = {}: {}", p.name, values.join(", "), told(most)));
+        }
+    }
+    list
 }
 
 fn supports(entry: &Entry) -> Vec<&'static str> {
@@ -95,6 +120,7 @@ fn explained(entry: &Entry) -> String {
         info.name, info.summary, info.paper, info.minimises, info.constraints, info.cost
     );
     supports(entry).iter().for_each(|s| text += &format!("  - {s}\n"));
+    memory(entry).iter().for_each(|s| text += &format!("\nneeds        {s}\n"));
     if !info.measured.is_empty() {
         text += &format!("\nmeasured\n  {}\n", info.measured);
     }
@@ -178,6 +204,11 @@ fn page(entry: &Entry) -> String {
         info.cost
     );
     supports(entry).iter().for_each(|s| text += &format!("- {s}\n"));
+    let memory = memory(entry);
+    if !memory.is_empty() {
+        text += "\n## Needs\n\n";
+        memory.iter().for_each(|s| text += &format!("- {s}\n"));
+    }
     text += &measured_page(info.measured);
     text += &settings_page(&(entry.parameters)(), "--set");
     text += &format!("\n```sh\nkinfold cluster data.csv -k 3 -c answers.csv --method {}\n```\n", info.name);

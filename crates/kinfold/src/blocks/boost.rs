@@ -57,7 +57,7 @@ impl<'a, F: Float> Material<'a, F> {
         if let Some(chunklets) = chunklets.filter(|c| c.len() < request.k) {
             return Err(Error::TooFewChunklets { k: request.k, chunklets: chunklets.len() });
         }
-        let space = Space::new(pool, request.method, data, &request.affinity, chunklets)?;
+        let space = Space::new(pool, data, &request.affinity, chunklets)?;
         Ok(Material { space, links, chunklets })
     }
 

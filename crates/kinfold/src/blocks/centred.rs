@@ -320,7 +320,7 @@ mod tests {
         let spaces = [
             Space::Lent(dense),
             Space::Lent(Dataset::sparse(&starts, &columns, &entries, dims).unwrap()),
-            Space::Gram(Gram::new(&pool, "test", &dense, &linear).unwrap()),
+            Space::Gram(Gram::new(&pool, &dense, &linear)),
         ];
         let labels: Vec<u32> = (0..n).map(|_| rng.below(k.max(2) - 1) as u32).collect();
         let points: Vec<u32> = (0..n as u32).filter(|i| i % 3 != 1).collect();

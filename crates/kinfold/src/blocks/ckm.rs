@@ -423,7 +423,7 @@ mod tests {
             let order: Vec<u32> = (0..links.len() as u32).collect();
             for kernel in [Kernel::Linear, Kernel::RbfLocal] {
                 let affinity = Affinity { kernel, sigma: 0.0, neighbour: 7 };
-                let space = Space::new(&Pool::new(1), "test", &data, &affinity, None).unwrap();
+                let space = Space::new(&Pool::new(1), &data, &affinity, None).unwrap();
                 let mut points = centred(&space);
                 let settings = Settings { k, init: Init::KmeansPlusPlus, max_iter: 100 };
                 let sweeps = ckm(&pool_ctx, points.as_mut(), &links, &order, settings, &mut rng);

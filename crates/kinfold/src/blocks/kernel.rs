@@ -1,13 +1,13 @@
 //! Kernels and the points that kernel methods work on (spec/spectral-kernel.md §1). Linear and cosine never become a
 //! matrix: they are k-means on the rows, or on the rows scaled to length one. RBF exp(−D²/2σ²) and the self-tuning RBF
 //! exp(−D²/σ_iσ_j) (Zelnik-Manor & Perona 2004; σ_i = distance to the 7th neighbour) are a dense n×n matrix with ones on
-//! the diagonal, O(n²·dims) to build and refused beyond `MOST_BYTES`. Self-tuning is not always positive semidefinite.
+//! the diagonal, O(n²·dims) to build ([`Affinity::memory`]). Self-tuning is not always positive semidefinite.
 //! Chunklets contract to one weighted point each: its mean, or the block means of the matrix.
 
 use super::par::Pool;
 use crate::constraints::Chunklets;
 use crate::data::{Dataset, Float, Rows, Table};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 crate::choice! {
     /// How alike two rows are.
@@ -23,9 +23,6 @@ crate::choice! {
     }
 }
 
-/// Most bytes that a kernel matrix may take: 16,384 rows.
-const MOST_BYTES: u64 = 1 << 31;
-
 /// A kernel and its width.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Affinity {
@@ -35,6 +32,21 @@ pub struct Affinity {
     pub sigma: f64,
     /// Which neighbour gives σ_i of `rbf-local`, the row itself not counted.
     pub neighbour: usize,
+}
+
+impl Affinity {
+    /// Bytes of the matrix of n rows; 0 for kernels that need none.
+    pub fn memory(&self, n: usize) -> u64 {
+        match self.kernel {
+            Kernel::Linear | Kernel::Cosine => 0,
+            Kernel::Rbf | Kernel::RbfLocal => square_bytes(n),
+        }
+    }
+}
+
+/// Bytes of n × n numbers.
+pub fn square_bytes(n: usize) -> u64 {
+    8u64.saturating_mul(n as u64).saturating_mul(n as u64)
 }
 
 /// A symmetric n×n kernel matrix over weighted points.
@@ -50,6 +62,10 @@ impl Gram {
     pub fn from_values(values: Vec<f64>, weights: Vec<f64>) -> Gram {
         assert_eq!(values.len(), weights.len() * weights.len(), "a kernel matrix is square");
         Gram { n: weights.len(), values, weights }
+    }
+    /// The n×n values, row after row.
+    pub fn into_values(self) -> Vec<f64> {
+        self.values
     }
     /// Number of points.
     pub fn len(&self) -> usize {
@@ -68,29 +84,12 @@ impl Gram {
         &self.weights
     }
 
-    /// The kernel matrix of some rows; refused with a sentence when it would be too large.
-    pub fn new<F: Float>(
-        pool: &Pool,
-        method: &'static str,
-        data: &Dataset<'_, F>,
-        affinity: &Affinity,
-    ) -> Result<Gram> {
+    /// The kernel matrix of some rows.
+    pub fn new<F: Float>(pool: &Pool, data: &Dataset<'_, F>, affinity: &Affinity) -> Gram {
         let n = data.n();
-        let bytes = 8 * (n as u64) * (n as u64);
-        if bytes > MOST_BYTES {
-            let why = format!(
-                "with this kernel needs a matrix of {n} × {n} numbers ({:.1} GB), more than the {:.1} GB it may use: \
-                 take at most {} rows, or kernel = linear",
-                bytes as f64 / 1e9,
-                MOST_BYTES as f64 / 1e9,
-                ((MOST_BYTES / 8) as f64).sqrt() as u64,
-            );
-            return Err(Error::Unsupported { method, why });
-        }
         let mut values = vec![0.0; n * n];
-        let norms: Vec<f64> = (0..n).map(|i| norm2(data, i)).collect();
-        let squared = !matches!(affinity.kernel, Kernel::Linear | Kernel::Cosine);
-        pool.map_chunks_mut(&mut values, n, |start, row| fill_row(data, &norms, start / n, squared, row));
+        let rows = Pairwise::new(data, !matches!(affinity.kernel, Kernel::Linear | Kernel::Cosine));
+        pool.map_chunks_mut(&mut values, n, |start, row| rows.fill(start / n, 0, row));
         let scale_rows = |values: &mut [f64], f: &(dyn Fn(usize, usize, f64) -> f64 + Sync)| {
             pool.map_chunks_mut(values, n, |start, row| {
                 row.iter_mut().enumerate().for_each(|(j, v)| *v = f(start / n, j, *v));
@@ -99,7 +98,7 @@ impl Gram {
         match affinity.kernel {
             Kernel::Linear => {}
             Kernel::Cosine => {
-                let length = |i: usize| if norms[i] > 0.0 { norms[i].sqrt() } else { 1.0 };
+                let length = |i: usize| if rows.norm2(i) > 0.0 { rows.norm2(i).sqrt() } else { 1.0 };
                 scale_rows(&mut values, &|i, j, dot| dot / (length(i) * length(j)));
             }
             Kernel::Rbf => {
@@ -111,7 +110,7 @@ impl Gram {
                 scale_rows(&mut values, &|i, j, d2| (-d2 / (sigma[i] * sigma[j])).exp());
             }
         }
-        Ok(Gram { n, values, weights: (0..n).map(|i| data.weight(i)).collect() })
+        Gram { n, values, weights: (0..n).map(|i| data.weight(i)).collect() }
     }
 
     /// One point per chunklet: K_AB = Σ_{i∈A, j∈B} w_i w_j K_ij / (w_A w_B).
@@ -139,39 +138,64 @@ impl Gram {
     }
 }
 
-fn norm2<F: Float>(data: &Dataset<'_, F>, i: usize) -> f64 {
-    let values = match data.rows() {
-        Rows::Dense(d) => d.row(i),
-        Rows::Sparse(s) => s.row(i).1,
-    };
-    values.iter().map(|v| v.to_f64() * v.to_f64()).sum()
+/// Dot products, or squared distances, of all pairs of rows.
+pub struct Pairwise<'a, F> {
+    data: &'a Dataset<'a, F>,
+    norms: Vec<f64>,
+    squared: bool,
 }
 
-/// Dot products, or squared distances, of row i with all rows. The same bits for (i, j) and (j, i).
-fn fill_row<F: Float>(data: &Dataset<'_, F>, norms: &[f64], i: usize, squared: bool, out: &mut [f64]) {
-    match data.rows() {
-        Rows::Dense(d) => {
-            let own = d.row(i);
-            for (j, value) in out.iter_mut().enumerate() {
-                let pairs = own.iter().zip(d.row(j));
-                *value = if squared {
-                    pairs.map(|(x, y)| (x.to_f64() - y.to_f64()).powi(2)).sum()
-                } else {
-                    pairs.map(|(x, y)| x.to_f64() * y.to_f64()).sum()
-                };
+impl<'a, F: Float> Pairwise<'a, F> {
+    /// Of some rows; `squared` asks for squared distances.
+    pub fn new(data: &'a Dataset<'a, F>, squared: bool) -> Pairwise<'a, F> {
+        let norm2 = |i: usize| {
+            let values = match data.rows() {
+                Rows::Dense(d) => d.row(i),
+                Rows::Sparse(s) => s.row(i).1,
+            };
+            values.iter().map(|v| v.to_f64() * v.to_f64()).sum()
+        };
+        Pairwise { data, norms: (0..data.n()).map(norm2).collect(), squared }
+    }
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.norms.len()
+    }
+    /// No rows at all?
+    pub fn is_empty(&self) -> bool {
+        self.norms.is_empty()
+    }
+    /// Squared length of a row.
+    pub fn norm2(&self, i: usize) -> f64 {
+        self.norms[i]
+    }
+
+    /// Row i with the rows from `first` on. The same bits for (i, j) and (j, i).
+    pub fn fill(&self, i: usize, first: usize, out: &mut [f64]) {
+        match self.data.rows() {
+            Rows::Dense(d) => {
+                let own = d.row(i);
+                for (j, value) in (first..).zip(out) {
+                    let pairs = own.iter().zip(d.row(j));
+                    *value = if self.squared {
+                        pairs.map(|(x, y)| (x.to_f64() - y.to_f64()).powi(2)).sum()
+                    } else {
+                        pairs.map(|(x, y)| x.to_f64() * y.to_f64()).sum()
+                    };
+                }
             }
-        }
-        Rows::Sparse(s) => {
-            let mut own = vec![0.0; s.dims()];
-            data.add_row(i, 1.0, &mut own);
-            for (j, value) in out.iter_mut().enumerate() {
-                let (columns, entries) = s.row(j);
-                let dot: f64 = columns.iter().zip(entries).map(|(&c, v)| own[c as usize] * v.to_f64()).sum();
-                *value = match (squared, i == j) {
-                    (false, _) => dot,
-                    (true, true) => 0.0,
-                    (true, false) => (norms[i] + norms[j] - 2.0 * dot).max(0.0),
-                };
+            Rows::Sparse(s) => {
+                let mut own = vec![0.0; s.dims()];
+                self.data.add_row(i, 1.0, &mut own);
+                for (j, value) in (first..).zip(out) {
+                    let (columns, entries) = s.row(j);
+                    let dot: f64 = columns.iter().zip(entries).map(|(&c, v)| own[c as usize] * v.to_f64()).sum();
+                    *value = match (self.squared, i == j) {
+                        (false, _) => dot,
+                        (true, true) => 0.0,
+                        (true, false) => (self.norms[i] + self.norms[j] - 2.0 * dot).max(0.0),
+                    };
+                }
             }
         }
     }
@@ -220,7 +244,6 @@ impl<'a, F: Float> Space<'a, F> {
     /// The points of a kernel, one per row, or one per chunklet where chunklets are given.
     pub fn new(
         pool: &Pool,
-        method: &'static str,
         data: &Dataset<'a, F>,
         affinity: &Affinity,
         chunklets: Option<&Chunklets>,
@@ -229,7 +252,7 @@ impl<'a, F: Float> Space<'a, F> {
         let by_row = match affinity.kernel {
             Kernel::Linear => Space::Lent(*data),
             Kernel::Cosine => Space::Made { table: unit_rows(data), weights: weights() },
-            Kernel::Rbf | Kernel::RbfLocal => Space::Gram(Gram::new(pool, method, data, affinity)?),
+            Kernel::Rbf | Kernel::RbfLocal => Space::Gram(Gram::new(pool, data, affinity)),
         };
         let Some(chunklets) = chunklets else { return Ok(by_row) };
         let contract = |rows: &Dataset<'_, F>| Space::Made {
@@ -333,7 +356,7 @@ mod tests {
     }
 
     fn gram(rows: &[f64], dims: usize, affinity: &Affinity) -> Gram {
-        Gram::new(&Pool::new(1), "test", &Dataset::dense(rows, dims).unwrap(), affinity).unwrap()
+        Gram::new(&Pool::new(1), &Dataset::dense(rows, dims).unwrap(), affinity)
     }
 
     #[test]
@@ -365,7 +388,7 @@ mod tests {
         let sparse =
             Dataset::sparse(&[0, 2, 3, 4, 6], &[0, 2, 1, 2, 0, 1], &[1.0, 2.0, 3.0, 4.0, 1.0, 1.0], 3).unwrap();
         for kernel in [Kernel::Linear, Kernel::Cosine, Kernel::Rbf, Kernel::RbfLocal] {
-            let make = |data| Gram::new(&Pool::new(1), "test", data, &affinity(kernel, 2)).unwrap();
+            let make = |data| Gram::new(&Pool::new(1), data, &affinity(kernel, 2));
             let (a, b) = (make(&dense), make(&sparse));
             assert!(a.values.iter().zip(&b.values).all(|(x, y)| (x - y).abs() < 1e-12), "{kernel:?}");
             assert!((0..4).all(|i| (0..4).all(|j| b.row(i)[j] == b.row(j)[i])), "{kernel:?}");
@@ -381,21 +404,12 @@ mod tests {
         let weights = [1.0, 1.0, 3.0, 1.0];
         let data = Dataset::dense(&rows, 2).unwrap().with_weights(&weights).unwrap();
         let pool = Pool::new(1);
-        let whole = Gram::new(&pool, "test", &data, &affinity(Kernel::Linear, 7)).unwrap();
+        let whole = Gram::new(&pool, &data, &affinity(Kernel::Linear, 7));
         let contracted = whole.contracted(&pool, &chunklets);
-        let space = Space::new(&pool, "test", &data, &affinity(Kernel::Linear, 7), Some(&chunklets)).unwrap();
-        let means = Gram::new(&pool, "test", &space.rows().unwrap(), &affinity(Kernel::Linear, 7)).unwrap();
+        let space = Space::new(&pool, &data, &affinity(Kernel::Linear, 7), Some(&chunklets)).unwrap();
+        let means = Gram::new(&pool, &space.rows().unwrap(), &affinity(Kernel::Linear, 7));
         assert_eq!(contracted.weights, [4.0, 1.0, 1.0]);
         assert_eq!(means.weights, contracted.weights);
         assert!(contracted.values.iter().zip(&means.values).all(|(a, b)| (a - b).abs() < 1e-12));
-    }
-
-    #[test]
-    fn a_matrix_that_would_not_fit_is_refused_with_a_sentence() {
-        let rows = vec![0.0f32; 20_000];
-        let data = Dataset::dense(&rows, 1).unwrap();
-        let error = Gram::new(&Pool::new(1), "test", &data, &affinity(Kernel::RbfLocal, 7)).unwrap_err();
-        assert!(error.to_string().contains("20000 × 20000 numbers (3.2 GB)"), "{error}");
-        assert!(error.to_string().contains("at most 16384 rows"), "{error}");
     }
 }

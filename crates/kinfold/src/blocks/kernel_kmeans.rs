@@ -449,7 +449,7 @@ mod tests {
     }
 
     fn gram(data: &Dataset<'_, f64>, kernel: Kernel) -> Gram {
-        Gram::new(&Pool::new(1), "test", data, &Affinity { kernel, sigma: 0.0, neighbour: 7 }).unwrap()
+        Gram::new(&Pool::new(1), data, &Affinity { kernel, sigma: 0.0, neighbour: 7 })
     }
 
     #[test]

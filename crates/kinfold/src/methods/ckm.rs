@@ -38,6 +38,12 @@ crate::params! {
 /// See the module.
 pub struct Ckm(CkmParams);
 
+impl Ckm {
+    fn affinity(&self) -> Affinity {
+        Affinity { kernel: self.0.kernel, sigma: self.0.sigma, neighbour: self.0.neighbour }
+    }
+}
+
 impl Method for Ckm {
     type Params = CkmParams;
     const INFO: Info = Info {
@@ -60,10 +66,14 @@ impl Method for Ckm {
         Ok(Ckm(params))
     }
 
+    fn memory(&self, n: usize, _dims: usize, _k: usize) -> u64 {
+        // Contracting to chunklets makes a second matrix, of the size of the first at most.
+        self.affinity().memory(n) * if self.0.base == Base::Chunklets { 2 } else { 1 }
+    }
+
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
         let p = &self.0;
-        let affinity = Affinity { kernel: p.kernel, sigma: p.sigma, neighbour: p.neighbour };
-        let request = Request { method: Self::INFO.name, k: problem.k, affinity, base: p.base };
+        let request = Request { method: Self::INFO.name, k: problem.k, affinity: self.affinity(), base: p.base };
         let material = Material::new(&ctx.pool, &request, problem.data, problem.given, problem.chunklets)?;
         let settings = Settings { k: problem.k, init: p.init, max_iter: p.max_iter };
         let mut points = centred(&material.space);

@@ -90,8 +90,12 @@ impl Method for KernelKmeans {
         Ok(KernelKmeans(params))
     }
 
+    fn memory(&self, n: usize, _dims: usize, _k: usize) -> u64 {
+        self.affinity().memory(n)
+    }
+
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
-        let space = Space::new(&ctx.pool, NAME, problem.data, &self.affinity(), None)?;
+        let space = Space::new(&ctx.pool, problem.data, &self.affinity(), None)?;
         let outcome = match (&space, space.rows()) {
             (Space::Gram(gram), _) => self.on_matrix(ctx, gram, problem.k)?,
             (_, Some(rows)) => self.on_rows(ctx, &rows, problem.k)?,
@@ -112,7 +116,7 @@ impl Method for KernelKmeans {
     /// Computed in the feature space, from a matrix made afresh on one thread where the kernel needs one.
     fn objective<F: Float>(&self, problem: &Problem<'_, F>, clustering: &Clustering) -> f64 {
         let pool = Pool::new(1);
-        match Space::new(&pool, NAME, problem.data, &self.affinity(), None) {
+        match Space::new(&pool, problem.data, &self.affinity(), None) {
             Ok(Space::Gram(gram)) => Clusters::new(&pool, &gram, clustering.labels.clone(), problem.k).objective(),
             Ok(space) => match space.rows() {
                 Some(rows) => means::sum_of_squares(&rows, &clustering.labels, problem.k),

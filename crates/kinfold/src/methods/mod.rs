@@ -2,10 +2,14 @@
 //! conformance tests are made from that table.
 
 mod bckm;
+mod cal;
 mod ckm;
+mod constrained_em;
 mod constrained_kmeans;
 mod cop_kmeans;
+mod csp;
 mod cvqe;
+mod em;
 mod fold;
 mod greedy_mlcl;
 mod kernel_kmeans;
@@ -15,8 +19,10 @@ mod lcvqe;
 mod mlcl;
 mod mpck_means;
 mod pck_means;
+mod pcp;
 mod rckm;
 mod seeded_kmeans;
+mod spcl;
 
 use crate::blocks::lloyd::Outcome;
 use crate::blocks::sizes::Bounds;
@@ -157,6 +163,12 @@ pub trait Method: Send + Sync {
     /// Clusters.
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering>;
 
+    /// Bytes that it needs beside the rows with these parameters, where that grows faster than the rows (0 = it does
+    /// not). The frame refuses a run that would need more than [`RunContext::memory`].
+    fn memory(&self, _n: usize, _dims: usize, _k: usize) -> u64 {
+        0
+    }
+
     /// What the method minimises, recomputed from the labels. The default is the sum of squared distances to the means.
     fn objective<F: Float>(&self, problem: &Problem<'_, F>, clustering: &Clustering) -> f64 {
         crate::blocks::means::sum_of_squares(problem.data, &clustering.labels, problem.k)
@@ -212,6 +224,8 @@ pub trait AnyMethod: Send + Sync {
     fn run_f32(&self, ctx: &RunContext, problem: &Problem<'_, f32>) -> Result<Clustering>;
     /// [`Method::run`] on f64 rows.
     fn run_f64(&self, ctx: &RunContext, problem: &Problem<'_, f64>) -> Result<Clustering>;
+    /// [`Method::memory`].
+    fn memory(&self, n: usize, dims: usize, k: usize) -> u64;
     /// [`Method::objective`] on f32 rows.
     fn objective_f32(&self, problem: &Problem<'_, f32>, clustering: &Clustering) -> f64;
     /// [`Method::objective`] on f64 rows.
@@ -227,6 +241,9 @@ impl<M: Method> AnyMethod for M {
     }
     fn run_f64(&self, ctx: &RunContext, problem: &Problem<'_, f64>) -> Result<Clustering> {
         self.run(ctx, problem)
+    }
+    fn memory(&self, n: usize, dims: usize, k: usize) -> u64 {
+        Method::memory(self, n, dims, k)
     }
     fn objective_f32(&self, problem: &Problem<'_, f32>, clustering: &Clustering) -> f64 {
         self.objective(problem, clustering)
@@ -301,6 +318,12 @@ pub static METHODS: &[Entry] = &[
     entry::<lcvqe::Lcvqe>(),
     entry::<seeded_kmeans::SeededKmeans>(),
     entry::<constrained_kmeans::ConstrainedKmeans>(),
+    entry::<cal::Cal>(),
+    entry::<spcl::Spcl>(),
+    entry::<csp::Csp>(),
+    entry::<pcp::Pcp>(),
+    entry::<em::Em>(),
+    entry::<constrained_em::ConstrainedEm>(),
 ];
 
 /// What `auto` stands for.

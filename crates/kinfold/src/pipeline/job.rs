@@ -11,7 +11,7 @@ use crate::constraints::{Chunklets, ConstraintId, ConstraintSet, Kind, Violation
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Matrix, Scaling, Shape, Table, Transform};
 use crate::error::{Error, Result};
-use crate::methods::{self, CandidateScore, Clustering, Listens, Problem, SizeBounds, Typed};
+use crate::methods::{self, AnyMethod, CandidateScore, Clustering, Listens, Problem, SizeBounds, Typed};
 use crate::metrics;
 
 /// Most violations that are listed one by one.
@@ -110,6 +110,7 @@ impl Job {
         if self.k == 0 || self.k > n {
             return Err(Error::K { k: self.k, rows: n });
         }
+        fits_memory(method.as_ref(), ctx.memory(), n, data.dims(), self.k)?;
         let bounds = self.sizes.for_clusters(self.k);
         if bounds.is_some() && !entry.info.sizes {
             let why = "takes no bounds on cluster sizes".to_owned();
@@ -245,6 +246,20 @@ impl Job {
 /// The shapes in a new order of clusters.
 fn permuted(shapes: &[Shape], old_ids: &[u32]) -> Vec<Shape> {
     old_ids.iter().map(|&c| shapes[c as usize].clone()).collect()
+}
+
+/// Refuses a method that would need more memory than is allowed, and says how many rows would do.
+fn fits_memory(method: &dyn AnyMethod, allowed: u64, n: usize, dims: usize, k: usize) -> Result<()> {
+    let needed = method.memory(n, dims, k);
+    if needed <= allowed {
+        return Ok(());
+    }
+    let (mut fits, mut over) = (0, n);
+    while over - fits > 1 {
+        let middle = fits + (over - fits) / 2;
+        if method.memory(middle, dims, k) <= allowed { fits = middle } else { over = middle }
+    }
+    Err(Error::Memory { method: method.info().name, rows: n, needed, allowed, fits })
 }
 
 /// The rows of a table with the weights of the data they were made from.
