@@ -46,7 +46,10 @@ pub enum Command {
     Cluster(ClusterArgs),
     /// Check constraints: contradictions with their chain, feasibility for k, the cheapest repair
     Check(CheckArgs),
-    /// Score labels against known classes and constraints
+    /// How many clusters? Every k of a range by many criteria, with the lower bound that the constraints prove
+    #[command(name = "choose-k")]
+    ChooseK(ChooseKArgs),
+    /// Score labels against known classes, constraints and the rows themselves
     Eval(EvalArgs),
     /// Label new rows with a saved model
     Predict(PredictArgs),
@@ -148,9 +151,9 @@ pub struct ClusterArgs {
     pub data: DataArgs,
     #[command(flatten)]
     pub constraints: ConstraintArgs,
-    /// Number of clusters
-    #[arg(short, long, value_name = "K", help_heading = "Clustering")]
-    pub k: usize,
+    /// Number of clusters: 8, the best of a range like 2..20, or auto
+    #[arg(short, long, value_name = "K", value_parser = clusters, help_heading = "Clustering")]
+    pub k: Clusters,
     /// The method: `kinfold methods` lists them
     #[arg(short, long, default_value = "auto", value_name = "METHOD", help_heading = "Clustering")]
     pub method: String,
@@ -190,6 +193,91 @@ pub struct ClusterArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct ChooseKArgs {
+    #[command(flatten)]
+    pub data: DataArgs,
+    #[command(flatten)]
+    pub constraints: ConstraintArgs,
+    /// The numbers of clusters to try, like 2..15
+    #[arg(short, long, value_name = "K", value_parser = clusters, default_value = "auto", help_heading = "Clustering")]
+    pub k: Clusters,
+    /// The method: `kinfold methods` lists them
+    #[arg(short, long, default_value = "auto", value_name = "METHOD", help_heading = "Clustering")]
+    pub method: String,
+    /// A setting of the method, like restarts=20 (repeatable); `kinfold methods NAME` lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting, help_heading = "Clustering")]
+    pub settings: Vec<(String, String)>,
+    /// Scaling before clustering: none, standard, robust, unit or tf-idf
+    #[arg(long, value_name = "SCALING", value_parser = scaling, help_heading = "Clustering")]
+    pub scale: Option<kinfold::data::Scaling>,
+    /// Fewest rows in a cluster
+    #[arg(long, value_name = "N", help_heading = "Clustering")]
+    pub min_size: Option<usize>,
+    /// Most rows in a cluster
+    #[arg(long, value_name = "N", help_heading = "Clustering")]
+    pub max_size: Option<usize>,
+    /// Column of known classes: never a feature, adds the consistency of every k
+    #[arg(long, value_name = "COLUMN", help_heading = "Clustering")]
+    pub truth: Option<String>,
+    /// Learned distances to take the indices on as well (repeatable); `none` for no such distance
+    #[arg(long, value_name = "NAME", default_value = "dca", help_heading = "Criteria")]
+    pub metric: Vec<String>,
+    /// Choose by this criterion instead, like S, NH+CS or S@dca
+    #[arg(long, value_name = "CRITERION", help_heading = "Criteria")]
+    pub by: Option<String>,
+    /// Weight of the constraints kept in weighted scores like S+CS
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5, help_heading = "Criteria")]
+    pub alpha: f64,
+    /// Folds of held-out constraints (0 = none)
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Criteria")]
+    pub folds: usize,
+    /// Compare this many rows with all rows in pairwise indices (otherwise all while that is quick)
+    #[arg(long, value_name = "ROWS", help_heading = "Criteria")]
+    pub sample: Option<usize>,
+    /// Compare all rows with all rows in pairwise indices, however long it takes
+    #[arg(long, conflicts_with = "sample", help_heading = "Criteria")]
+    pub exact: bool,
+    /// Write the curves as a picture (SVG)
+    #[arg(long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath)]
+    pub plot: Option<PathBuf>,
+    /// Write the labels of the chosen k here
+    #[arg(short, long, value_name = "FILE", help_heading = "Output", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+}
+
+/// What `-k` asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clusters {
+    /// This many.
+    Exactly(usize),
+    /// The best of this many to that many.
+    Range(usize, usize),
+    /// The best of a range that suits.
+    Auto,
+}
+
+impl Clusters {
+    /// The range to choose from; `None` when it is left to the engine.
+    pub fn range(self) -> Option<(usize, usize)> {
+        match self {
+            Clusters::Exactly(k) => Some((k, k)),
+            Clusters::Range(first, last) => Some((first, last)),
+            Clusters::Auto => None,
+        }
+    }
+}
+
+/// How many rows pairwise indices look at.
+pub fn sampling(exact: bool, sample: Option<usize>) -> kinfold::indices::Sampling {
+    use kinfold::indices::Sampling;
+    match sample {
+        _ if exact => Sampling::Exact,
+        Some(rows) => Sampling::Rows(rows),
+        None => Sampling::Auto,
+    }
+}
+
+#[derive(Debug, Args)]
 pub struct CheckArgs {
     /// The rows the constraints speak of (otherwise the ids in the answer file are the rows)
     #[arg(value_name = "DATA", value_hint = ValueHint::FilePath)]
@@ -214,7 +302,7 @@ pub struct EvalArgs {
     /// Column of known classes, in LABELS or in --data
     #[arg(long, value_name = "COLUMN")]
     pub truth: Option<String>,
-    /// Table that holds the known classes, joined by id
+    /// Table that holds the rows and the known classes, joined by id; its features add internal scores
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub data: Option<String>,
     /// Column that names the rows in --data (otherwise row numbers)
@@ -223,6 +311,24 @@ pub struct EvalArgs {
     /// Column of the labels to score
     #[arg(long, value_name = "COLUMN", default_value = "label")]
     pub column: String,
+    /// Feature columns of --data for internal scores (otherwise all numeric columns); `none` for no such scores
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Internal scores")]
+    pub features: Option<Vec<String>>,
+    /// Scaling before distances are taken: none, standard, robust, unit or tf-idf
+    #[arg(long, value_name = "SCALING", value_parser = scaling, help_heading = "Internal scores")]
+    pub scale: Option<kinfold::data::Scaling>,
+    /// Also on this learned distance (repeatable)
+    #[arg(long, value_name = "NAME", help_heading = "Internal scores")]
+    pub metric: Vec<String>,
+    /// Weight of the constraints kept in the weighted score
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5, help_heading = "Internal scores")]
+    pub alpha: f64,
+    /// Compare this many rows with all rows (otherwise all while that is quick)
+    #[arg(long, value_name = "ROWS", help_heading = "Internal scores")]
+    pub sample: Option<usize>,
+    /// Compare all rows with all rows, however long it takes
+    #[arg(long, conflicts_with = "sample", help_heading = "Internal scores")]
+    pub exact: bool,
     #[command(flatten)]
     pub constraints: ConstraintArgs,
 }
@@ -273,6 +379,22 @@ pub enum Protocol {
     Labels,
     /// Disjoint must-link and cannot-link sets
     Sets,
+}
+
+/// 8, 2..20 or auto.
+fn clusters(text: &str) -> Result<Clusters, String> {
+    let wrong = || format!("'{text}' is not a number of clusters like 8, a range like 2..20, or auto");
+    let number = |part: &str| part.trim().parse::<usize>().map_err(|_| wrong());
+    if text == "auto" {
+        return Ok(Clusters::Auto);
+    }
+    match text.split_once("..") {
+        None => Ok(Clusters::Exactly(number(text)?)),
+        Some((first, last)) => {
+            let (first, last) = (number(first)?, number(last.trim_start_matches('='))?);
+            if first == 0 || first > last { Err(wrong()) } else { Ok(Clusters::Range(first, last)) }
+        }
+    }
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {
@@ -344,6 +466,17 @@ mod tests {
     fn the_command_line_is_well_formed() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers_of_clusters_and_ranges_are_read() {
+        assert_eq!(clusters("8"), Ok(Clusters::Exactly(8)));
+        assert_eq!(clusters("2..20"), Ok(Clusters::Range(2, 20)));
+        assert_eq!(clusters("2..=20"), Ok(Clusters::Range(2, 20)));
+        assert_eq!(clusters("auto"), Ok(Clusters::Auto));
+        for bad in ["", "many", "5..3", "0..4", "-1", "2..", "..4"] {
+            assert!(clusters(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod failure;
 mod load;
+mod plot;
 mod progress;
 mod session;
 
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Cluster(args) => commands::cluster::run(&session, args),
         Command::Check(args) => commands::check::run(&session, args),
+        Command::ChooseK(args) => commands::choose_k::run(&session, args),
         Command::Eval(args) => commands::eval::run(&session, args),
         Command::Predict(args) => commands::predict::run(&session, args),
         Command::Simulate(args) => commands::simulate::run(&session, args),

@@ -3,6 +3,7 @@
 mod fold_table;
 mod fuzz;
 mod trust_table;
+mod validation;
 
 use clap::{Parser, Subcommand};
 
@@ -19,6 +20,8 @@ enum Experiment {
     FoldTable(fold_table::FoldTableArgs),
     /// Flipped constraints under trust = auto
     TrustTable(trust_table::TrustTable),
+    /// Choosing k with constraints: Tables 2 to 7 of Duarte, Fred & Duarte (2013) beside the printed numbers
+    Validation(validation::ValidationArgs),
     /// Random attacks on the readers and the constraint layer
     Fuzz(fuzz::FuzzArgs),
 }
@@ -27,6 +30,7 @@ fn main() -> std::process::ExitCode {
     let done = match Lab::parse().experiment {
         Experiment::FoldTable(args) => fold_table::run(&args),
         Experiment::TrustTable(table) => table.run().map(|()| true).map_err(|e| e.to_string()),
+        Experiment::Validation(args) => validation::run(&args),
         Experiment::Fuzz(args) => fuzz::run(&args),
     };
     match done {

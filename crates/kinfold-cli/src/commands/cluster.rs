@@ -5,12 +5,12 @@ use kinfold::context::Termination;
 use kinfold::indices::{Scored, score_all};
 use kinfold::methods::SizeBounds;
 use kinfold::metrics::Choice;
-use kinfold::pipeline::{Job, Run};
+use kinfold::pipeline::{ChooseK, Job, Run};
 use kinfold_io::{DataFile, Input, ModelFile, View, read_labels};
 use serde_json::json;
 
-use crate::args::ClusterArgs;
-use crate::commands::SCHEMA_VERSION;
+use crate::args::{ClusterArgs, Clusters};
+use crate::commands::{SCHEMA_VERSION, choose_k};
 use crate::failure::{BROKEN, Failure, INTERRUPTED, USAGE};
 use crate::load;
 use crate::session::{Done, Session, count, number};
@@ -23,7 +23,16 @@ pub fn run(session: &Session, args: &ClusterArgs) -> Done {
         load::table(session, &args.data.data, &args.data.columns, args.truth.as_deref(), Some(&args.constraints))?;
     let given = load::constraints(session, &args.constraints, &file)?;
     let job = job(args);
-    let mut run = cluster(session, &job, &file, &given)?;
+    let mut choice = None;
+    let mut run = match args.k {
+        Clusters::Exactly(_) => cluster(session, &job, &file, &given)?,
+        range => {
+            let found = choose_k::choose(session, &ChooseK::new(job, range.range()), &file, &given)?;
+            let run = found.chosen().run.clone();
+            choice = Some(found);
+            run
+        }
+    };
     if let Some(previous) = &args.previous {
         run.keep_ids(&previous_labels(previous, &file)?);
     }
@@ -36,7 +45,10 @@ pub fn run(session: &Session, args: &ClusterArgs) -> Done {
         session.write_file(path, &bytes)?;
     }
     if session.json {
-        let value = to_json(&run, &scores, &file, &given);
+        let mut value = to_json(&run, &scores, &file, &given);
+        if let Some(choice) = &choice {
+            value["choice_of_k"] = choose_k::to_json(choice, None);
+        }
         match &args.output {
             Some(path) => session.write_file(path, format!("{value}\n").as_bytes())?,
             None => session.print_json(&value)?,
@@ -44,8 +56,12 @@ pub fn run(session: &Session, args: &ClusterArgs) -> Done {
     } else {
         session.write_labels(args.output.as_deref(), &file.ids, &run.labels)?;
     }
+    if let Some(choice) = &choice {
+        session.say(choose_k::talk(choice, &file, &given));
+    }
     session.say(summary(&run, &scores, &file, &given));
-    Ok(if session.interrupted() && run.termination == Termination::Cancelled {
+    let stopped = choice.as_ref().is_some_and(|c| c.stopped.is_some());
+    Ok(if session.interrupted() && (stopped || run.termination == Termination::Cancelled) {
         INTERRUPTED
     } else if args.strict && run.violations.broken() > 0 {
         BROKEN
@@ -55,13 +71,14 @@ pub fn run(session: &Session, args: &ClusterArgs) -> Done {
 }
 
 fn job(args: &ClusterArgs) -> Job {
+    let k = if let Clusters::Exactly(k) = args.k { k } else { 0 };
     Job {
         settings: args.settings.clone(),
         scaling: args.scale,
         metric: args.metric.as_ref().map(|name| Choice { name: name.clone(), settings: args.metric_settings.clone() }),
         sizes: SizeBounds { min: args.min_size, max: args.max_size },
         trust: args.constraints.trust.into(),
-        ..Job::new(&args.method, args.k)
+        ..Job::new(&args.method, k)
     }
 }
 

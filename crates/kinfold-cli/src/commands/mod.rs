@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod check;
+pub mod choose_k;
 pub mod cluster;
 pub mod demo;
 pub mod eval;

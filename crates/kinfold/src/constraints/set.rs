@@ -292,6 +292,16 @@ impl ConstraintSet {
         out
     }
 
+    /// Takes the rows that `keep` refuses out of every set and labelling.
+    pub(crate) fn retain_members(&mut self, keep: impl Fn(u32) -> bool) {
+        self.sets.iter_mut().for_each(|s| s.members.retain(|&row| keep(row)));
+        for l in &mut self.labels {
+            let kept: Vec<usize> = (0..l.rows.len()).filter(|&e| keep(l.rows[e].0)).collect();
+            l.lines = kept.iter().filter_map(|&e| l.lines.get(e).copied()).collect();
+            l.rows = kept.iter().map(|&e| l.rows[e]).collect();
+        }
+    }
+
     /// The same constraints with every weight replaced; pairs that `f` maps to `None` are left out.
     pub fn map_pairs(&self, f: impl Fn(usize, &Pair) -> Option<Pair>) -> ConstraintSet {
         let pairs = self.pairs.iter().enumerate().filter_map(|(i, p)| f(i, p)).collect();

@@ -1,10 +1,20 @@
-//! Scores of a clustering: one file per family, one line per score in [`INDICES`]. Larger is better everywhere.
+//! Scores of a clustering: one file per family, one line per score in [`INDICES`] (against classes and constraints) or
+//! [`INTERNAL`] (by the rows themselves). Larger is better unless the name ends in `_loss`.
 //! A score that is undefined is `None`, never a flattering number.
 
+mod centres;
 mod consistency;
+mod dbcv;
+mod hubert;
+mod internal;
 mod nmi;
 mod pairs;
 mod satisfaction;
+mod silhouette;
+mod weighted;
+
+pub use internal::{Estimate, INTERNAL, Internal, InternalEntry, InternalScores, Norm, Sampling, score_rows};
+pub use weighted::{normalised, weighted};
 
 use crate::blocks::contingency::Contingency;
 use crate::constraints::{ConstraintSet, Kind};

@@ -1,6 +1,7 @@
 //! Distance, nearest centre, sums: slices in, slices out. The only place with SIMD and `unsafe`; every kernel has a
 //! plain twin that it is tested against.
 
+pub(crate) mod distances;
 pub(crate) mod nearest;
 pub(crate) mod two_nearest;
 

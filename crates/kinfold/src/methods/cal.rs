@@ -6,6 +6,7 @@
 
 use super::{Clustering, Info, Listens, Method, Problem};
 use crate::blocks::average_link::{Distance, Linkage, constrained_average_link};
+use crate::blocks::dendrogram::Dendrogram;
 use crate::context::{RunContext, Termination};
 use crate::data::Float;
 use crate::error::Result;
@@ -29,6 +30,22 @@ impl Cal {
     fn linkage(&self) -> Linkage {
         Linkage { distance: self.0.distance, penalty: self.0.penalty, hard: self.0.hard }
     }
+
+    fn tree<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Dendrogram {
+        constrained_average_link(ctx, problem.data, problem.given, problem.chunklets, self.linkage())
+    }
+}
+
+fn cut(tree: &Dendrogram, k: usize) -> Clustering {
+    let mut clustering = Clustering::of_labels(tree.cut(k));
+    clustering.iterations = tree.points() - k;
+    if let Some(stop) = tree.stopped {
+        clustering.termination = Termination::from(stop);
+        clustering
+            .notes
+            .push("stopped before all merges were made: the rest were made in the order of the rows".into());
+    }
+    clustering
 }
 
 impl Method for Cal {
@@ -41,12 +58,12 @@ impl Method for Cal {
         minimises: "at every merge, the mean over pairs of D_ij − p·[must-link] + p·[cannot-link]",
         constraints: "a must-link shortens the distance of its two rows by p, a cannot-link stretches it; averages dilute them",
         cost: "O(n²·dims) once, O(n²) for all merges",
+        measured: "",
         listens: Listens::Soft,
         sparse: true,
         sizes: false,
         represents: false,
         monotone: false,
-        measured: "",
     };
 
     fn new(params: CalParams) -> Result<Self> {
@@ -58,16 +75,17 @@ impl Method for Cal {
     }
 
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
-        let tree = constrained_average_link(ctx, problem.data, problem.given, problem.chunklets, self.linkage());
-        let mut clustering = Clustering::of_labels(tree.cut(problem.k));
-        clustering.iterations = problem.data.n() - problem.k;
-        if let Some(stop) = tree.stopped {
-            clustering.termination = Termination::from(stop);
-            clustering
-                .notes
-                .push("stopped before all merges were made: the rest were made in the order of the rows".into());
-        }
-        Ok(clustering)
+        Ok(cut(&self.tree(ctx, problem), problem.k))
+    }
+
+    fn run_each<F: Float>(
+        &self,
+        ctx: &RunContext,
+        problem: &Problem<'_, F>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>> {
+        let tree = self.tree(ctx, problem);
+        Some(Ok(ks.iter().map(|&k| cut(&tree, k)).collect()))
     }
 }
 

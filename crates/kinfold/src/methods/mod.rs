@@ -163,6 +163,16 @@ pub trait Method: Send + Sync {
     /// Clusters.
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering>;
 
+    /// Clusters for each k of `ks` where one computation serves all, like a dendrogram; `None` when each k is its own.
+    fn run_each<F: Float>(
+        &self,
+        _ctx: &RunContext,
+        _problem: &Problem<'_, F>,
+        _ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>> {
+        None
+    }
+
     /// Bytes that it needs beside the rows with these parameters, where that grows faster than the rows (0 = it does
     /// not). The frame refuses a run that would need more than [`RunContext::memory`].
     fn memory(&self, _n: usize, _dims: usize, _k: usize) -> u64 {
@@ -224,6 +234,20 @@ pub trait AnyMethod: Send + Sync {
     fn run_f32(&self, ctx: &RunContext, problem: &Problem<'_, f32>) -> Result<Clustering>;
     /// [`Method::run`] on f64 rows.
     fn run_f64(&self, ctx: &RunContext, problem: &Problem<'_, f64>) -> Result<Clustering>;
+    /// [`Method::run_each`] on f32 rows.
+    fn run_each_f32(
+        &self,
+        ctx: &RunContext,
+        problem: &Problem<'_, f32>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>>;
+    /// [`Method::run_each`] on f64 rows.
+    fn run_each_f64(
+        &self,
+        ctx: &RunContext,
+        problem: &Problem<'_, f64>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>>;
     /// [`Method::memory`].
     fn memory(&self, n: usize, dims: usize, k: usize) -> u64;
     /// [`Method::objective`] on f32 rows.
@@ -242,6 +266,22 @@ impl<M: Method> AnyMethod for M {
     fn run_f64(&self, ctx: &RunContext, problem: &Problem<'_, f64>) -> Result<Clustering> {
         self.run(ctx, problem)
     }
+    fn run_each_f32(
+        &self,
+        ctx: &RunContext,
+        problem: &Problem<'_, f32>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>> {
+        self.run_each(ctx, problem, ks)
+    }
+    fn run_each_f64(
+        &self,
+        ctx: &RunContext,
+        problem: &Problem<'_, f64>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>> {
+        self.run_each(ctx, problem, ks)
+    }
     fn memory(&self, n: usize, dims: usize, k: usize) -> u64 {
         Method::memory(self, n, dims, k)
     }
@@ -257,6 +297,13 @@ impl<M: Method> AnyMethod for M {
 pub trait Typed: Float {
     /// Runs.
     fn run(method: &dyn AnyMethod, ctx: &RunContext, problem: &Problem<'_, Self>) -> Result<Clustering>;
+    /// Runs for several k at once, where the method can.
+    fn run_each(
+        method: &dyn AnyMethod,
+        ctx: &RunContext,
+        problem: &Problem<'_, Self>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>>;
     /// Recomputes the objective.
     fn objective(method: &dyn AnyMethod, problem: &Problem<'_, Self>, clustering: &Clustering) -> f64;
 }
@@ -264,6 +311,14 @@ pub trait Typed: Float {
 impl Typed for f32 {
     fn run(method: &dyn AnyMethod, ctx: &RunContext, problem: &Problem<'_, f32>) -> Result<Clustering> {
         method.run_f32(ctx, problem)
+    }
+    fn run_each(
+        method: &dyn AnyMethod,
+        ctx: &RunContext,
+        problem: &Problem<'_, f32>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>> {
+        method.run_each_f32(ctx, problem, ks)
     }
     fn objective(method: &dyn AnyMethod, problem: &Problem<'_, f32>, clustering: &Clustering) -> f64 {
         method.objective_f32(problem, clustering)
@@ -273,6 +328,14 @@ impl Typed for f32 {
 impl Typed for f64 {
     fn run(method: &dyn AnyMethod, ctx: &RunContext, problem: &Problem<'_, f64>) -> Result<Clustering> {
         method.run_f64(ctx, problem)
+    }
+    fn run_each(
+        method: &dyn AnyMethod,
+        ctx: &RunContext,
+        problem: &Problem<'_, f64>,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>> {
+        method.run_each_f64(ctx, problem, ks)
     }
     fn objective(method: &dyn AnyMethod, problem: &Problem<'_, f64>, clustering: &Clustering) -> f64 {
         method.objective_f64(problem, clustering)

@@ -100,6 +100,43 @@ impl Job {
 
     /// Checks everything that can be checked, then clusters.
     pub fn run<F: Typed>(&self, ctx: &RunContext, data: &Dataset<'_, F>, given: &ConstraintSet) -> Result<Run> {
+        self.run_ready(ctx, data, given, None)
+    }
+
+    /// Clusterings for each k from one computation, where the method has one for all (see
+    /// [`Method::run_each`](crate::methods::Method::run_each)) and does not doubt the constraints.
+    pub(super) fn each<F: Typed>(
+        &self,
+        ctx: &RunContext,
+        data: &Dataset<'_, F>,
+        given: &ConstraintSet,
+        ks: &[usize],
+    ) -> Option<Result<Vec<Clustering>>> {
+        let entry = methods::find(&self.method).ok()?;
+        if entry.info.listens == Listens::Hard || ks.is_empty() || ks.iter().any(|&k| k == 0 || k > data.n()) {
+            return None;
+        }
+        let method = (entry.build)(&self.settings).ok()?;
+        let transform = self.scaling.unwrap_or_default().fit(data).ok()?;
+        let table = if transform.is_identity() { None } else { Some(transform.apply(data).ok()?) };
+        let lent = match &table {
+            None => *data,
+            Some(table) => with_weights(table, data).ok()?,
+        };
+        let (chunklets, _) = given.close_lenient(0.0).ok()?;
+        let (k, sizes, scaling) = (ks[0], self.sizes, self.scaling);
+        let problem = Problem { data: &lent, given, chunklets: &chunklets, k, sizes, scaling };
+        F::run_each(method.as_ref(), ctx, &problem, ks)
+    }
+
+    /// Like [`run`](Self::run), with the clustering that [`each`](Self::each) found, if it did.
+    pub(super) fn run_ready<F: Typed>(
+        &self,
+        ctx: &RunContext,
+        data: &Dataset<'_, F>,
+        given: &ConstraintSet,
+        ready: Option<Clustering>,
+    ) -> Result<Run> {
         let begun = Instant::now();
         let entry = methods::find(&self.method)?;
         let method = (entry.build)(&self.settings)?;
@@ -180,7 +217,10 @@ impl Job {
         let as_judged = !chooses && self.metric.is_none() && bounds.is_none();
         let weighed = settled.labels.take().filter(|_| as_judged && trust == Trust::Soft);
         let mut clustering = match weighed {
-            None => F::run(method.as_ref(), ctx, &problem)?,
+            None => match ready {
+                Some(clustering) => clustering,
+                None => F::run(method.as_ref(), ctx, &problem)?,
+            },
             Some(labels) => Clustering::of_labels(labels),
         };
 
@@ -263,7 +303,7 @@ fn fits_memory(method: &dyn AnyMethod, allowed: u64, n: usize, dims: usize, k: u
 }
 
 /// The rows of a table with the weights of the data they were made from.
-fn with_weights<'a, F: Typed>(table: &'a Table<F>, data: &Dataset<'a, F>) -> Result<Dataset<'a, F>> {
+pub(super) fn with_weights<'a, F: Typed>(table: &'a Table<F>, data: &Dataset<'a, F>) -> Result<Dataset<'a, F>> {
     let view = table.view()?;
     match data.weights() {
         Some(weights) => view.with_weights(weights),

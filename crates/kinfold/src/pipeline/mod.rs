@@ -1,11 +1,15 @@
 //! The way from rows and constraints to a result: [`Job`] → [`Run`], and the [`Model`] that labels new rows.
 
+mod choose_k;
 mod job;
+mod learned;
 mod model;
 mod stable;
 mod trust;
 
+pub use choose_k::{Candidate, ChooseK, Criterion, KChoice, Recommended, Tally};
 pub use job::{Job, Representation, Run};
+pub use learned::{Learned, learned};
 pub use model::Model;
 pub use stable::{keep_ids, number_by_first_row};
 pub use trust::{Assessment, Distrusted, Trust, Verdict, assess};
