@@ -381,6 +381,17 @@ pub enum Protocol {
     Sets,
 }
 
+impl From<Protocol> for kinfold::constraints::Protocol {
+    fn from(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Pairs => Self::Pairs,
+            Protocol::Balanced => Self::Balanced,
+            Protocol::Labels => Self::Labels,
+            Protocol::Sets => Self::Sets,
+        }
+    }
+}
+
 /// 8, 2..20 or auto.
 fn clusters(text: &str) -> Result<Clusters, String> {
     let wrong = || format!("'{text}' is not a number of clusters like 8, a range like 2..20, or auto");

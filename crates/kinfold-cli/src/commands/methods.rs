@@ -12,8 +12,12 @@ pub fn run(session: &Session, name: Option<&str>, markdown: bool) -> Done {
         None if session.json => {
             let all: Vec<_> = METHODS.iter().map(json).collect();
             let metrics: Vec<_> = METRICS.iter().map(metric_json).collect();
-            let value = serde_json::json!({ "schema_version": SCHEMA_VERSION, "methods": all, "metrics": metrics });
-            session.print_json(&value)?;
+            let index = |e: &kinfold::indices::Entry| serde_json::json!({ "name": e.name, "summary": e.summary, "needs": e.needs });
+            let scores: Vec<_> = kinfold::indices::INDICES.iter().map(index).collect();
+            let version = SCHEMA_VERSION;
+            session.print_json(
+                &serde_json::json!({ "schema_version": version, "methods": all, "metrics": metrics, "indices": scores }),
+            )?;
         }
         None if markdown => session.print(&index())?,
         None => {

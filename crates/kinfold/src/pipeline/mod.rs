@@ -1,5 +1,6 @@
 //! The way from rows and constraints to a result: [`Job`] → [`Run`], and the [`Model`] that labels new rows.
 
+mod check;
 mod choose_k;
 mod job;
 mod learned;
@@ -7,9 +8,10 @@ mod model;
 mod stable;
 mod trust;
 
+pub use check::{Check, check};
 pub use choose_k::{Candidate, ChooseK, Criterion, KChoice, Recommended, Tally};
 pub use job::{Job, Representation, Run};
 pub use learned::{Learned, learned};
 pub use model::Model;
 pub use stable::{keep_ids, number_by_first_row};
-pub use trust::{Assessment, Distrusted, Trust, Verdict, assess};
+pub use trust::{Assessment, Distrusted, SOFT_WEIGHT, Trust, Verdict, assess};

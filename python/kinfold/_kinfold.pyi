@@ -1,0 +1,74 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+VERSION: str
+SOFT_WEIGHT: float
+
+class Given:
+    def __new__(cls, n: int, pairs: list[Any], sets: list[Any], labels: list[Any]) -> Given: ...
+    @property
+    def n(self) -> int: ...
+    def check(self, k: int | None, repair: bool, ids: Any = None) -> tuple[bool, str, str]: ...
+    def violations(self, labels: np.ndarray, most: int, ids: Any = None) -> dict[str, Any]: ...
+
+class Model:
+    @property
+    def method(self) -> str: ...
+    @property
+    def k(self) -> int: ...
+    @property
+    def features(self) -> list[str]: ...
+    @property
+    def centres(self) -> np.ndarray: ...
+    def predict(self, x: Any, threads: int) -> np.ndarray: ...
+    def distances(self, x: Any, threads: int) -> np.ndarray: ...
+    def inertia(self, x: Any, threads: int) -> float: ...
+    def to_bytes(self) -> bytes: ...
+    @classmethod
+    def from_bytes(cls, name: str, bytes: bytes) -> Model: ...
+
+class Fitted:
+    labels: np.ndarray
+    centres: np.ndarray
+    inertia: float
+    objective: float
+    trace: list[float]
+    iterations: int
+    termination: str
+    sizes: list[int]
+    notes: list[str]
+    representation: str
+    candidates: list[tuple[str, float | None, float, float]]
+    elapsed: float
+    model: Model
+    violations: dict[str, Any]
+    distrusted: list[dict[str, Any]]
+
+def fit(
+    x: Any,
+    given: Given,
+    method: str,
+    k: int,
+    settings: list[tuple[str, str]],
+    *,
+    scaling: str | None = None,
+    min_size: int | None = None,
+    max_size: int | None = None,
+    trust: str = "auto",
+    features: list[str] = ...,
+    seed: int = 0,
+    threads: int = 0,
+    time_limit: float | None = None,
+    ids: Any = None,
+    progress: Callable[[str, int, int | None], object] | None = None,
+    previous: list[int] | None = None,
+) -> Fitted: ...
+def score(name: str, labels: np.ndarray, truth: np.ndarray | None = None, given: Given | None = None) -> float | None: ...
+def read_answers(path: str) -> tuple[str, list[str], np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...
+def write_answers(path: str, answers: list[tuple[str, str, bool, float]], source: str) -> None: ...
+def simulate(
+    truth: np.ndarray, protocol: str, amount: str, noise: float, set_size: int, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, str | None]: ...
+def tables() -> str: ...
