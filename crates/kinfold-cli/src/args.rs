@@ -57,9 +57,9 @@ pub enum Command {
     Simulate(SimulateArgs),
     /// Show what happens with and without constraints, on data that come with kinfold
     Demo,
-    /// List the methods, or explain one
+    /// List the methods and metrics, or explain one
     Methods {
-        /// The method to explain
+        /// The method or metric to explain
         name: Option<String>,
         /// Print the page of the documentation (Markdown)
         #[arg(long)]
@@ -163,6 +163,12 @@ pub struct ClusterArgs {
     /// Scaling before clustering: none, standard, robust, unit or tf-idf
     #[arg(long, value_name = "SCALING", value_parser = scaling, help_heading = "Clustering")]
     pub scale: Option<kinfold::data::Scaling>,
+    /// Metric to learn from the constraints first: rca, dca, itml or mmc
+    #[arg(long, value_name = "METRIC", help_heading = "Clustering")]
+    pub metric: Option<String>,
+    /// A setting of the metric, like gamma=10 (repeatable); `kinfold methods NAME` lists them
+    #[arg(long = "metric-set", value_name = "NAME=VALUE", value_parser = setting, requires = "metric", help_heading = "Clustering")]
+    pub metric_settings: Vec<(String, String)>,
     /// Column of known classes: never a feature, adds scores
     #[arg(long, value_name = "COLUMN", help_heading = "Clustering")]
     pub truth: Option<String>,

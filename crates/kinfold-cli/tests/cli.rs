@@ -309,3 +309,67 @@ fn a_model_of_the_first_version_keeps_loading() {
     refused(&["predict", &place.file("m.json", newer), &example("iris.csv")], 1, &["m.json", "99"]);
     refused(&["predict", &example("iris.csv"), &example("iris.csv")], 1, &["iris.csv"]);
 }
+
+/// Two classes in the first column, ten times as much noise in the second; every fifth row labelled.
+fn noisy_table() -> String {
+    let mut text = "signal,noise,class\n".to_owned();
+    for i in 0..60u32 {
+        let wobble = f64::from(i * 7919 % 101) / 101.0 - 0.5;
+        let class = if i % 5 == 0 { ["a", "b"][(i % 2) as usize] } else { "" };
+        text += &format!("{},{},{class}\n", 3.0 * f64::from(i % 2) + wobble, 40.0 * f64::from(i * 31 % 67) / 67.0);
+    }
+    text
+}
+
+#[test]
+fn a_learned_metric_goes_before_the_method_and_into_the_model() {
+    let place = Place::new();
+    let data = place.file("data.csv", noisy_table());
+    let model = place.path("model.json");
+    for (metric, setting) in
+        [("rca", "shrink=0.01"), ("dca", "blend=0"), ("itml", "gamma=100"), ("mmc", "form=diagonal")]
+    {
+        let common = ["cluster", &data, "-k", "2", "--labels", "class", "--method", "kmeans", "--json", "-q"];
+        let more = ["--metric", metric, "--metric-set", setting, "--save", &model];
+        let value = json(&[&common[..], &more].concat());
+        assert_eq!(value["representation"], metric);
+        let labels: Vec<u64> = value["labels"].as_array().unwrap().iter().map(|l| l.as_u64().unwrap()).collect();
+        assert!(labels.iter().enumerate().all(|(i, &l)| l == i as u64 % 2), "{metric}: {labels:?}");
+        let again = json(&["predict", &model, &data, "--json", "-q"]);
+        assert_eq!(again["labels"], value["labels"], "{metric}");
+    }
+    let base = ["cluster", &data, "-k", "2", "--labels", "class"];
+    refused(
+        &[&base[..], &["--metric", "itlm"]].concat(),
+        2,
+        &["there is no metric named 'itlm'", "did you mean 'itml'"],
+    );
+    refused(&[&base[..], &["--metric", "itml", "--metric-set", "gamma=x"]].concat(), 2, &["itml: parameter gamma"]);
+    assert!(out(&kinfold(&["methods"])).contains("itml"));
+    assert!(out(&kinfold(&["methods", "itml"])).contains("--metric-set"));
+}
+
+#[test]
+fn partial_labels_reach_the_methods_that_use_them() {
+    let place = Place::new();
+    let data = place.file("data.csv", noisy_table());
+    let base =
+        ["cluster", &data, "-k", "2", "--labels", "class", "--features", "signal,noise", "--json", "-q", "--method"];
+    let kept = json(&[&base[..], &["constrained-kmeans"]].concat());
+    assert_eq!(kept["violations"]["must_link"], 0);
+    assert_eq!(kept["violations"]["cannot_link"], 0);
+    let start = json(&[&base[..], &["seeded-kmeans"]].concat());
+    assert!(start["notes"].as_array().unwrap().is_empty(), "{}", start["notes"]);
+    for method in ["pck-means", "mpck-means", "cvqe", "lcvqe"] {
+        let value = json(&[&base[..], &[method]].concat());
+        assert_eq!(value["labels"].as_array().unwrap().len(), 60, "{method}");
+        assert!(value["violations"]["must_link_given"].as_u64().unwrap() > 0, "{method}");
+    }
+    let none = json(&["cluster", &data, "-k", "2", "--method", "seeded-kmeans", "--json", "-q"]);
+    assert!(none["notes"][0].as_str().unwrap().contains("--labels"));
+    refused(
+        &["cluster", &data, "-k", "1", "--labels", "class", "--method", "seeded-kmeans"],
+        2,
+        &["k = 1 is too small"],
+    );
+}

@@ -26,6 +26,7 @@ mod error;
 pub mod indices;
 mod kernels;
 pub mod methods;
+pub mod metrics;
 pub mod params;
 pub mod pipeline;
 pub mod rng;

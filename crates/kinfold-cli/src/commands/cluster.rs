@@ -4,6 +4,7 @@ use kinfold::constraints::{ConstraintSet, Violation};
 use kinfold::context::Termination;
 use kinfold::indices::{Scored, score_all};
 use kinfold::methods::SizeBounds;
+use kinfold::metrics::Choice;
 use kinfold::pipeline::{ChooseK, Job, Run};
 use kinfold_io::{DataFile, Input, ModelFile, View, read_labels};
 use serde_json::json;
@@ -74,6 +75,7 @@ fn job(args: &ClusterArgs) -> Job {
     Job {
         settings: args.settings.clone(),
         scaling: args.scale,
+        metric: args.metric.as_ref().map(|name| Choice { name: name.clone(), settings: args.metric_settings.clone() }),
         sizes: SizeBounds { min: args.min_size, max: args.max_size },
         trust: args.constraints.trust.into(),
         ..Job::new(&args.method, k)

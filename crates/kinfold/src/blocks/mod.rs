@@ -1,5 +1,6 @@
 //! Parts that methods share.
 
+pub mod affinity_graph;
 pub mod assign;
 pub mod average_link;
 pub mod belief;
@@ -23,9 +24,11 @@ pub mod kernel_kmeans;
 pub mod linalg;
 pub mod lloyd;
 pub mod mahalanobis;
+pub mod marginals;
 pub mod matching;
 pub mod means;
 pub mod metric;
+pub mod mixture;
 pub mod neighbours;
 pub mod par;
 pub mod propagate;
@@ -33,7 +36,9 @@ pub mod refine;
 pub mod represent;
 pub mod restarts;
 pub mod sample;
+pub mod sdp;
 pub mod seeding;
+pub mod seeds;
 pub mod signed;
 pub mod sizes;
 pub mod soft;

@@ -66,23 +66,19 @@ impl Soft {
     }
 
     fn given(given: &ConstraintSet, chunklets: &Chunklets, finite: impl Fn(f64) -> f64) -> Soft {
-        let mut rows: Vec<u32> = given.expanded().flat_map(|p| [p.a, p.b]).collect();
-        rows.sort_unstable();
-        rows.dedup();
-        let number = |row: u32| rows.binary_search(&row).unwrap_or(0) as u32;
+        let (rows, pairs) = numbered_pairs(given);
         let mut starts = vec![0u32; rows.len() + 1];
-        for p in given.expanded() {
-            starts[number(p.a) as usize + 1] += 1;
-            starts[number(p.b) as usize + 1] += 1;
+        for &(a, b, ..) in &pairs {
+            starts[a as usize + 1] += 1;
+            starts[b as usize + 1] += 1;
         }
         (0..rows.len()).for_each(|i| starts[i + 1] += starts[i]);
         let mut fill = starts.clone();
         let mut arcs = vec![Arc { other: 0, kind: Kind::MustLink, weight: 0.0 }; starts[rows.len()] as usize];
-        for p in given.expanded() {
-            for (from, to) in [(p.a, p.b), (p.b, p.a)] {
-                let at = &mut fill[number(from) as usize];
-                arcs[*at as usize] = Arc { other: number(to), kind: p.kind, weight: finite(p.weight) };
-                *at += 1;
+        for &(a, b, kind, weight) in &pairs {
+            for (from, other) in [(a, b), (b, a)] {
+                arcs[fill[from as usize] as usize] = Arc { other, kind, weight: finite(weight) };
+                fill[from as usize] += 1;
             }
         }
         let several = (0..chunklets.len() as u32).map(|c| chunklets.members(c)).filter(|m| m.len() > 1);
@@ -134,6 +130,23 @@ impl Soft {
         }
         twice / 2.0
     }
+}
+
+/// The rows that some pair speaks of, ascending, and the pairs in the order given, rows as numbers among those.
+pub fn numbered_pairs(given: &ConstraintSet) -> (Vec<u32>, Vec<(u32, u32, Kind, f64)>) {
+    let mut rows: Vec<u32> = given.expanded().flat_map(|p| [p.a, p.b]).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    let number = |row: u32| rows.binary_search(&row).unwrap_or(0) as u32;
+    let pairs = given.expanded().map(|p| (number(p.a), number(p.b), p.kind, p.weight)).collect();
+    (rows, pairs)
+}
+
+/// [`numbered_pairs`], must-links before cannot-links, without weights: for methods that take pairs in turn.
+pub fn pairs_in_turn(given: &ConstraintSet) -> (Vec<u32>, Vec<(u32, u32, Kind)>) {
+    let (rows, pairs) = numbered_pairs(given);
+    let of = |kind: Kind| pairs.iter().filter(move |p| p.2 == kind).map(|p| (p.0, p.1, p.2));
+    (rows, of(Kind::MustLink).chain(of(Kind::CannotLink)).collect())
 }
 
 fn numbers(rows: &[u32], of: &[u32]) -> Vec<u32> {

@@ -11,7 +11,8 @@ use crate::constraints::{Chunklets, ConstraintId, ConstraintSet, Kind, Violation
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Matrix, Scaling, Shape, Table, Transform};
 use crate::error::{Error, Result};
-use crate::methods::{self, AnyMethod, CandidateScore, Chosen, Clustering, Listens, Problem, SizeBounds, Typed};
+use crate::methods::{self, AnyMethod, CandidateScore, Clustering, Listens, Problem, SizeBounds, Typed};
+use crate::metrics;
 
 /// Most violations that are listed one by one.
 const LISTED: usize = 10_000;
@@ -34,6 +35,8 @@ pub struct Job {
     pub settings: Vec<(String, String)>,
     /// Scaling before everything else; `None` leaves it to the method (as given, unless it chooses by itself).
     pub scaling: Option<Scaling>,
+    /// A metric to learn from the constraints after scaling.
+    pub metric: Option<metrics::Choice>,
     /// Bounds on cluster sizes.
     pub sizes: SizeBounds,
     /// How far the constraints are believed, by methods that keep them.
@@ -92,7 +95,7 @@ impl Job {
     /// A job with default settings.
     pub fn new(method: &str, k: usize) -> Job {
         let (sizes, trust) = (SizeBounds::default(), Trust::default());
-        Job { method: method.to_owned(), k, settings: Vec::new(), scaling: None, sizes, trust }
+        Job { method: method.to_owned(), k, settings: Vec::new(), scaling: None, metric: None, sizes, trust }
     }
 
     /// Checks everything that can be checked, then clusters.
@@ -137,6 +140,9 @@ impl Job {
         let begun = Instant::now();
         let entry = methods::find(&self.method)?;
         let method = (entry.build)(&self.settings)?;
+        if let Some(metric) = &self.metric {
+            (metrics::find(&metric.name)?.build)(&metric.settings)?;
+        }
         let n = data.n();
         if self.k == 0 || self.k > n {
             return Err(Error::K { k: self.k, rows: n });
@@ -166,17 +172,18 @@ impl Job {
         }
 
         let scaling = self.scaling.unwrap_or_default();
-        let transform = scaling.fit(data)?;
+        let mut transform = scaling.fit(data)?;
         let transformed = if transform.is_identity() { None } else { Some(transform.apply(data)?) };
         let lent = match &transformed {
             None => *data,
             Some(table) => with_weights(table, data)?,
         };
+        // Who asks for a scaling or a metric has chosen the representation.
+        let chooses = entry.info.represents && self.scaling.is_none() && self.metric.is_none();
         let mut settled = match looked {
             None => Settled::all(given.close_lenient(0.0)?.0),
             Some(looked) if trust == Trust::Hard => Settled::all(looked.chunklets()),
             Some(looked) => {
-                let chooses = entry.info.represents && self.scaling.is_none();
                 let judged = if chooses { trust::rows_to_judge(&lent)? } else { None };
                 match &judged {
                     None => looked.settle(ctx, &lent, given, self.k, trust)?,
@@ -185,34 +192,36 @@ impl Job {
             }
         };
         fits_sizes(&settled.chunklets)?;
+        let believed = settled.believed.as_ref().unwrap_or(given);
+        let mut notes = Vec::new();
+        let mut measured = None;
+        if let Some(choice) = &self.metric {
+            let learned = choice.learn(ctx, &lent, believed, &settled.chunklets)?;
+            notes.extend(learned.notes);
+            measured = (!learned.transform.is_identity()).then(|| learned.transform.apply(&lent)).transpose()?;
+            transform = transform.then(learned.transform);
+        }
+        let lent = match &measured {
+            None => lent,
+            Some(table) => with_weights(table, data)?,
+        };
         let problem = Problem {
             data: &lent,
-            given: settled.believed.as_ref().unwrap_or(given),
+            given: believed,
             chunklets: &settled.chunklets,
             k: self.k,
             sizes: self.sizes,
-            scaling: self.scaling,
+            scaling: if chooses { None } else { Some(scaling) },
         };
-        // Where some are wrong, the most probable labels are the safe choice: a method that builds on what is believed
-        // carries the errors that were not found further than they reach by themselves.
-        let chooses = entry.info.represents && self.scaling.is_none();
-        let by_belief = settled.labels.take().filter(|_| bounds.is_none() && (trust == Trust::Auto || !chooses));
-        let mut clustering = match by_belief {
+        // A method that does not choose its space has nothing to add to labels in which every constraint is weighed.
+        let as_judged = !chooses && self.metric.is_none() && bounds.is_none();
+        let weighed = settled.labels.take().filter(|_| as_judged && trust == Trust::Soft);
+        let mut clustering = match weighed {
             None => match ready {
                 Some(clustering) => clustering,
                 None => F::run(method.as_ref(), ctx, &problem)?,
             },
-            Some(labels) => {
-                let mut clustering = Clustering::of_labels(labels);
-                if chooses && !lent.is_sparse() {
-                    let transform = Scaling::Standard.fit(&lent)?;
-                    let table = transform.apply(&lent)?;
-                    clustering.centres = Some(means(&with_weights(&table, data)?, &clustering.labels, self.k).0);
-                    let name = "standard, weighed by belief".to_owned();
-                    clustering.chosen = Some(Chosen { name, transform, candidates: Vec::new(), shapes: Vec::new() });
-                }
-                clustering
-            }
+            Some(labels) => Clustering::of_labels(labels),
         };
 
         // Restarts that were never begun do not show in the winner's own termination.
@@ -233,21 +242,22 @@ impl Job {
         };
         let chosen_shapes = clustering.chosen.as_ref().map_or(&[][..], |c| &c.shapes);
         let shapes = if chosen_shapes.is_empty() { Vec::new() } else { permuted(chosen_shapes, &old_ids) };
+        let mut name = if scaling == Scaling::None { "raw" } else { scaling.name() }.to_owned();
+        if let Some(metric) = &self.metric {
+            name = if name == "raw" { metric.name.clone() } else { format!("{name}, {}", metric.name) };
+        }
         let representation = match clustering.chosen {
             Some(chosen) => Representation {
-                name: chosen.name,
+                name: if self.metric.is_some() { format!("{name}, {}", chosen.name) } else { chosen.name },
                 transform: transform.then(chosen.transform),
                 candidates: chosen.candidates,
             },
-            None => {
-                let name = if scaling == Scaling::None { "raw" } else { scaling.name() };
-                Representation { name: name.to_owned(), transform, candidates: Vec::new() }
-            }
+            None => Representation { name, transform, candidates: Vec::new() },
         };
         if clustering.trace.is_empty() {
             clustering.trace.push(objective);
         }
-        let mut notes = clustering.notes;
+        notes.extend(clustering.notes);
         if let Some(found) = &mut settled.assessment {
             found.distrusted.iter_mut().for_each(|d| d.broken = is_broken(d, &clustering.labels));
             notes.extend(found.note(given));
@@ -273,6 +283,11 @@ impl Job {
     }
 }
 
+/// The shapes in a new order of clusters.
+fn permuted(shapes: &[Shape], old_ids: &[u32]) -> Vec<Shape> {
+    old_ids.iter().map(|&c| shapes[c as usize].clone()).collect()
+}
+
 /// Refuses a method that would need more memory than is allowed, and says how many rows would do.
 fn fits_memory(method: &dyn AnyMethod, allowed: u64, n: usize, dims: usize, k: usize) -> Result<()> {
     let needed = method.memory(n, dims, k);
@@ -285,11 +300,6 @@ fn fits_memory(method: &dyn AnyMethod, allowed: u64, n: usize, dims: usize, k: u
         if method.memory(middle, dims, k) <= allowed { fits = middle } else { over = middle }
     }
     Err(Error::Memory { method: method.info().name, rows: n, needed, allowed, fits })
-}
-
-/// The shapes in a new order of clusters.
-fn permuted(shapes: &[Shape], old_ids: &[u32]) -> Vec<Shape> {
-    old_ids.iter().map(|&c| shapes[c as usize].clone()).collect()
 }
 
 /// The rows of a table with the weights of the data they were made from.
