@@ -18,22 +18,32 @@ lines = [
     "import numpy as np",
     "",
     "from . import display as display, exceptions as exceptions, indices as indices",
-    "from ._base import Clusterer as _Clusterer",
+    "from ._base import Clusterer as _Clusterer, MetricLearner as _MetricLearner",
     "from ._choose import KChoice as KChoice, choose_k as choose_k",
     "from ._constraints import ConflictReport as ConflictReport, Constraints as Constraints, Violations as Violations",
-    "from ._estimators import estimator as estimator, load as load, methods as methods",
+    "from ._estimators import estimator as estimator, load as load, methods as methods, metrics as metrics",
     "from ._simulate import simulate as simulate",
     "",
     "__version__: str",
 ]
-for method in tables["methods"]:
-    name, parameters = _names.class_name(method["name"]), _names.signature(method)
-    lines += ["", f"class {name}(_Clusterer):", f'    """{method["summary"]}"""', ""]
+
+
+def stub(entry, base, parameters):
+    lines = ["", f"class {_names.class_name(entry['name'])}({base}):", f'    """{entry["summary"]}"""', ""]
     lines += [f"    {ours}: {sort}" for ours, sort, _, _ in parameters]
     lines += ["    def __init__(", "        self,"]
-    for at, (ours, sort, value, _) in enumerate(parameters):
-        lines += [f"        {ours}: {sort} = {value!r},"] + (["        *,"] if at == 0 else [])
-    lines += ["    ) -> None: ..."]
+    # The number of clusters may go by position.
+    named = [] if parameters[0][0] == "n_clusters" else ["        *,"]
+    for ours, sort, value, _ in parameters:
+        lines += named + [f"        {ours}: {sort} = {value!r},"]
+        named = ["        *,"] if ours == "n_clusters" else []
+    return [*lines, "    ) -> None: ..."]
+
+
+for method in tables["methods"]:
+    lines += stub(method, "_Clusterer", _names.signature(method))
+for metric in tables["metrics"]:
+    lines += stub(metric, "_MetricLearner", _names.metric_signature(metric))
 (place / "__init__.pyi").write_text("\n".join(lines) + "\n")
 
 SIGNATURES = {

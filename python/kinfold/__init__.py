@@ -26,6 +26,7 @@ _HOMES = {
     "simulate": "_simulate",
     "load": "_estimators",
     "methods": "_estimators",
+    "metrics": "_estimators",
     "estimator": "_estimators",
 }
 _MODULES = ["display", "exceptions", "indices"]
@@ -45,9 +46,9 @@ def __getattr__(name):
 
 
 def _class_names():
-    from ._tables import methods
+    from ._tables import methods, metrics
 
-    return methods()
+    return {*methods(), *metrics()}
 
 
 def __dir__():

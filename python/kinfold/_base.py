@@ -79,6 +79,8 @@ class Rows(BaseEstimator):
     """Reading of rows, shared by clusterers and metric learners."""
 
     _takes_sparse = True
+    _method: dict = {"name": "auto", "parameters": [], "sparse": True, "sizes": False}
+    _own: dict = {}
 
     def _rows(self, X, reset):
         """Checked rows as the engine takes them, and how many there are."""
@@ -103,6 +105,20 @@ class Rows(BaseEstimator):
                     f"X has {X.shape[1]} features, but {type(self).__name__} was fitted on {self.n_features_in_}"
                 )
         return engine_rows(X), X.shape[0]
+
+    def _given(self, n, ids, y, must_link, cannot_link, constraints, groups):
+        """The engine's form of everything that is known, and how many constraints fell away."""
+        keyed, by_row = gather(n, ids, y, must_link, cannot_link, constraints, groups)
+        if ids is not None and len(ids) != n:
+            raise DataError(f"sample_ids has {len(ids)} ids, but there are {n} rows: one id for every row is needed")
+        return together(keyed, by_row, RowIds(n, ids if keyed else None), getattr(self, "trust", "hard"))
+
+    def _settings(self):
+        """The method's own parameters as the engine reads them."""
+        return [
+            (p["name"], setting(getattr(self, ours), p["sort"]))
+            for ours, p in zip(self._own, self._method["parameters"], strict=True)
+        ]
 
     def _threads(self):
         n = self.n_jobs
@@ -256,11 +272,76 @@ def _moved(c, rows):
     return Constraints._of(pairs, sets, labels), dropped
 
 
+class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rows):
+    """What every metric of the engine is in Python: a transformer whose columns have the learned distances."""
+
+    _takes_sparse = False
+
+    if TYPE_CHECKING:
+        components_: np.ndarray
+        notes_: list[str]
+        n_features_in_: int
+        feature_names_in_: np.ndarray
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        constraints: Constraints | None = None,
+        groups: Any = None,
+        sample_ids: Any = None,
+    ) -> Self:
+        """Learns the metric. Rows and constraints are given as to the clusterers.
+
+        Returns
+        -------
+        self
+        """
+        column = sample_ids if isinstance(sample_ids, str) else None
+        X, ids = split_ids(X, sample_ids)
+        rows, n = self._rows(X, reset=True)
+        given, _ = self._given(n, ids, y, must_link, cannot_link, constraints, groups)
+        bar = _progress.listener(self.progress)
+        try:
+            self._metric = _kinfold.learn(
+                rows, given, self._method["name"], self._settings(), seed=self._seed(), threads=self._threads(),
+                time_limit=None if self.time_limit is None else float(self.time_limit), ids=ids, progress=bar,
+            )  # fmt: skip
+        finally:
+            _progress.finish(bar)
+        self._id_column = column
+        matrix = self._metric.matrix
+        self.components_ = np.eye(self.n_features_in_) if matrix is None else np.ascontiguousarray(matrix.T)
+        self.notes_ = self._metric.notes
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The rows in columns whose Euclidean distances are those of the metric."""
+        check_is_fitted(self)
+        return self._metric.apply(self._rows(X, reset=False)[0])
+
+    def get_mahalanobis_matrix(self) -> np.ndarray:
+        """M of the distance (x − y)ᵀ M (x − y)."""
+        check_is_fitted(self)
+        return self.components_.T @ self.components_
+
+    @property
+    def _n_features_out(self):
+        return len(self.components_)
+
+    if HAS_SKLEARN:
+
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+            return tags
+
+
 class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Rows):
     """What every clustering method of the engine is in Python; the classes themselves are made from its table."""
-
-    _method = {"name": "auto", "parameters": [], "sparse": True, "sizes": False}
-    _own = {}
 
     if TYPE_CHECKING:
         labels_: np.ndarray
@@ -343,19 +424,12 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.n_dropped_ = dropped
         return self
 
-    def _given(self, n, ids, y, must_link, cannot_link, constraints, groups):
-        """The engine's form of everything that is known, and how many constraints fell away."""
-        keyed, by_row = gather(n, ids, y, must_link, cannot_link, constraints, groups)
-        if ids is not None and len(ids) != n:
-            raise DataError(f"sample_ids has {len(ids)} ids, but there are {n} rows: one id for every row is needed")
-        return together(keyed, by_row, RowIds(n, ids if keyed else None), self.trust)
-
-    def _settings(self):
-        """The method's own parameters as the engine reads them."""
-        return [
-            (p["name"], setting(getattr(self, ours), p["sort"]))
-            for ours, p in zip(self._own, self._method["parameters"], strict=True)
-        ]
+    def _metric_choice(self):
+        if self.metric_learner is None:
+            if self.metric_params:
+                raise ParameterError("metric_params are settings of a metric_learner, and none is named")
+            return None
+        return self.metric_learner, [(name, setting(value, "")) for name, value in (self.metric_params or {}).items()]
 
     @contextlib.contextmanager
     def _asked(self):
@@ -364,7 +438,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         bar = _progress.listener(self.progress)
         try:
             yield dict(
-                scaling=self.scale, min_size=bound("min_size"), max_size=bound("max_size"), trust=self.trust,
+                scaling=self.scale, metric=self._metric_choice(), min_size=bound("min_size"), max_size=bound("max_size"), trust=self.trust,
                 seed=self._seed(), threads=self._threads(), memory=bound("memory_limit"), progress=bar,
                 time_limit=None if self.time_limit is None else float(self.time_limit),
             )  # fmt: skip

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from . import _kinfold
-from ._base import Clusterer, Rows, check_is_fitted
-from ._names import parameter_name, signature
+from ._base import Clusterer, MetricLearner, Rows, check_is_fitted
+from ._names import metric_signature, parameter_name, signature
 from ._tables import methods as _methods
+from ._tables import metrics as _metrics
 from ._tables import tables
 from .exceptions import ParameterError
 
@@ -67,19 +68,48 @@ def _doc(name, method, parameters):
     return "\n".join(line.rstrip() for line in doc.splitlines())
 
 
+def _metric_doc(name, metric, parameters):
+    lines = [f"{metric['summary'][:1].upper()}{metric['summary'][1:]}: a metric learned from constraints, as a transformer."]
+    lines += ["", f"Minimises {metric['minimises']}.", f"{metric['constraints'][:1].upper()}{metric['constraints'][1:]}."]
+    lines += [f"Cost: {metric['cost']}", f"Source: {metric['paper']}", "", "Parameters", "----------"]
+    for ours, sort, value, text in parameters:
+        lines += [f"{ours} : {sort}, default {value!r}", f"    {text}"]
+    doc = "\n    ".join(lines)
+    doc += f"""
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The map: rows times its transpose have the learned distances.
+    notes_ : list of str
+        Things to know.
+
+    Examples
+    --------
+    >>> from kinfold import {name}
+    >>> rows = [[0.0, 0.0], [0.0, 5.0], [1.0, 1.0], [1.0, 6.0], [0.1, 9.0], [0.9, 3.0]]
+    >>> learned = {name}().fit(rows, must_link=[(0, 1), (2, 3), (0, 4)], cannot_link=[(0, 2), (1, 3), (4, 5)])
+    >>> learned.transform(rows).shape[0]
+    6
+    """
+    return "\n".join(line.rstrip() for line in doc.splitlines())
+
+
 def _init(name, parameters):
     defaults = {ours: value for ours, _, value, _ in parameters}
     Parameter = inspect.Parameter
-    # Like scikit-learn's: the first may go by position, the others by name.
-    kinds = [Parameter.POSITIONAL_OR_KEYWORD] + [Parameter.KEYWORD_ONLY] * (len(parameters) - 1)
+    # Like scikit-learn's: the number of clusters may go by position, the others by name.
+    first = [ours for ours in defaults if ours == "n_clusters"]
+    kinds = [Parameter.POSITIONAL_OR_KEYWORD if ours in first else Parameter.KEYWORD_ONLY for ours in defaults]
 
-    def __init__(self, n_clusters=8, **given):
+    def __init__(self, *by_position, **given):
+        if len(by_position) > len(first) or (by_position and first[0] in given):
+            raise TypeError(f"{name} takes its parameters by name: {', '.join(defaults)}")
+        given.update(zip(first, by_position))
         for unknown in given.keys() - defaults.keys():
             raise TypeError(f"{name} has no parameter '{unknown}'; it has {', '.join(defaults)}")
-        self.n_clusters = n_clusters
         for ours, value in defaults.items():
-            if ours != "n_clusters":
-                setattr(self, ours, given.get(ours, value))
+            setattr(self, ours, given.get(ours, value))
 
     own = [Parameter(ours, kind, default=value) for (ours, _, value, _), kind in zip(parameters, kinds)]
     __init__.__signature__ = inspect.Signature([Parameter("self", Parameter.POSITIONAL_ONLY), *own])
@@ -103,6 +133,20 @@ def _make(name, method):
     return type(Clusterer)(name, (Clusterer,), body)
 
 
+def _make_metric(name, metric):
+    parameters = metric_signature(metric)
+    body = {
+        "__doc__": _metric_doc(name, metric, parameters),
+        "__module__": "kinfold",
+        "__init__": _init(name, parameters),
+        "_method": metric,
+        "_own": {parameter_name(p["name"]): p["name"] for p in metric["parameters"]},
+    }
+    return type(MetricLearner)(name, (MetricLearner,), body)
+
+
+_METRICS = {name: _make_metric(name, metric) for name, metric in _metrics().items()}
+globals().update(_METRICS)
 _CLASSES = {name: _make(name, method) for name, method in _methods().items()}
 globals().update(_CLASSES)
 
@@ -115,6 +159,16 @@ def methods() -> dict[str, str]:
     k-means, as a baseli
     """
     return {name: method["summary"] for name, method in _methods().items()}
+
+
+def metrics() -> dict[str, str]:
+    """The metric learners by name, with a line about each.
+
+    >>> import kinfold
+    >>> kinfold.metrics()["RCA"]
+    'whitens what varies inside chunklets'
+    """
+    return {name: metric["summary"] for name, metric in _metrics().items()}
 
 
 def estimator(name: str, n_clusters: int = 8, **parameters: Any) -> Clusterer:

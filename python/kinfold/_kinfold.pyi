@@ -29,6 +29,28 @@ class Model:
     @classmethod
     def from_bytes(cls, name: str, bytes: bytes) -> Model: ...
 
+class Metric:
+    notes: list[str]
+    @property
+    def matrix(self) -> np.ndarray | None: ...
+    def apply(self, x: Any) -> np.ndarray: ...
+    def to_bytes(self) -> bytes: ...
+    @classmethod
+    def from_bytes(cls, bytes: bytes) -> Metric: ...
+
+def learn(
+    x: Any,
+    given: Given,
+    name: str,
+    settings: list[tuple[str, str]],
+    *,
+    seed: int = 0,
+    threads: int = 0,
+    time_limit: float | None = None,
+    ids: Any = None,
+    progress: Callable[[str, int, int | None], object] | None = None,
+) -> Metric: ...
+
 class Fitted:
     labels: np.ndarray
     centres: np.ndarray
@@ -54,6 +76,7 @@ def fit(
     settings: list[tuple[str, str]],
     *,
     scaling: str | None = None,
+    metric: tuple[str, list[tuple[str, str]]] | None = None,
     min_size: int | None = None,
     max_size: int | None = None,
     trust: str = "auto",

@@ -53,6 +53,8 @@ COMMON = [
 # ... and after its own.
 SHARED = [
     ("scale", "str | None", None, "none, standard, robust, unit or tf-idf; None leaves the choice to the method."),
+    ("metric_learner", "str | None", None, "A metric to learn from the constraints first, by name."),
+    ("metric_params", "dict[str, object] | None", None, "Settings of that metric."),
     ("trust", 'Literal["auto", "hard", "soft"]', "auto", "How far the constraints are believed."),
     ("random_state", "int | np.random.RandomState | np.random.Generator | None", 0,
      "The seed: the same number gives the same bytes, here and on the command line."),
@@ -62,6 +64,8 @@ SHARED = [
     ("progress", 'bool | Literal["auto"] | Callable[[str, int, int | None], object]', "auto",
      "A progress bar after one second: always, never, in terminals and notebooks, or a function to call."),
 ]  # fmt: skip
+# Parameters that metric learners share.
+LEARNERS = [p for p in SHARED if p[0] in ("random_state", "n_jobs", "time_limit", "progress")]
 SIZES = [
     ("min_size", "int | None", None, "Fewest rows of a cluster."),
     ("max_size", "int | None", None, "Most rows of a cluster."),
@@ -70,12 +74,22 @@ SIZES = [
 
 def signature(method: dict) -> list[tuple[str, str, object, str]]:
     """All parameters of the estimator of a method: name, type, default, meaning."""
+    return [*COMMON, *own_parameters(method), *(SIZES if method["sizes"] else []), *SHARED]
+
+
+def metric_signature(metric: dict) -> list[tuple[str, str, object, str]]:
+    """All parameters of the transformer of a metric."""
+    return [*own_parameters(metric), *LEARNERS]
+
+
+def own_parameters(entry: dict) -> list[tuple[str, str, object, str]]:
+    """The parameters of an entry of the tables."""
     own = []
-    for p in method["parameters"]:
+    for p in entry["parameters"]:
         text = p["help"]
         if p.get("range"):
             low, high = p["range"]
             high = "up" if high is None or high == float("inf") else f"to {high:g}"
             text = f"{text} From {low:g} {high}."
         own.append((parameter_name(p["name"]), annotation(p["sort"]), default(p["sort"], p["default"]), text))
-    return [*COMMON, *own, *(SIZES if method["sizes"] else []), *SHARED]
+    return own

@@ -17,3 +17,9 @@ def tables() -> dict:
 def methods() -> dict:
     """The entry of every method by the name of its class."""
     return {class_name(m["name"]): m for m in tables()["methods"]}
+
+
+@functools.cache
+def metrics() -> dict:
+    """The entry of every metric by the name of its class."""
+    return {class_name(m["name"]): m for m in tables()["metrics"]}

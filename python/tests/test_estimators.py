@@ -134,3 +134,42 @@ def test_saved_models_label_the_same(tmp_path, iris):
     (tmp_path / "other.json").write_text("[]")
     with pytest.raises(kinfold.exceptions.ReadError, match="this is not a kinfold model"):
         kinfold.load(tmp_path / "other.json")
+
+
+METRICS = sorted(kinfold.metrics())
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_are_transformers_that_pass_check_estimator(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(make(name), expected_failed_checks=MEANINGLESS, on_fail=None, on_skip=None)
+    failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
+    assert not failed
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_bring_must_linked_rows_nearer(name, iris):
+    X, y = iris
+    c = kinfold.simulate(y, amount=200, random_state=1)
+    learned = make(name).fit(X, constraints=c)
+    Z = learned.transform(X)
+    assert np.allclose(Z, X @ learned.components_.T - (X @ learned.components_.T - Z)[0])
+    ratio = lambda rows: np.mean([((rows[a] - rows[b]) ** 2).sum() for a, b in c.must_link]) / np.mean(
+        [((rows[a] - rows[b]) ** 2).sum() for a, b in c.cannot_link]
+    )
+    assert ratio(Z) < ratio(X)
+    again = pickle.loads(pickle.dumps(learned))
+    assert np.array_equal(again.transform(X), Z)
+    assert learned.get_mahalanobis_matrix().shape == (4, 4)
+
+
+def test_a_metric_before_a_method_is_that_metric_then_the_method(iris):
+    X, y = iris
+    c = kinfold.simulate(y, amount=100)
+    inside = kinfold.ConstrainedKMeans(3, metric_learner="rca").fit(X, constraints=c)
+    outside = kinfold.ConstrainedKMeans(3).fit(kinfold.RCA().fit_transform(X, constraints=c), constraints=c)
+    assert np.array_equal(inside.labels_, outside.labels_)
+    assert inside.representation_ == "rca"
+    with pytest.raises(kinfold.exceptions.ParameterError, match="there is no metric named 'rac'; did you mean 'rca'"):
+        kinfold.ConstrainedKMeans(3, metric_learner="rac").fit(X, constraints=c)

@@ -104,7 +104,7 @@ impl Choice {
 
 /// Runs a method for every k of a range.
 #[pyfunction]
-#[pyo3(signature = (x, given, method, range, settings, *, scaling=None, min_size=None, max_size=None, trust="auto",
+#[pyo3(signature = (x, given, method, range, settings, *, scaling=None, metric=None, min_size=None, max_size=None, trust="auto",
                     alpha=0.5, folds=5, metrics=None, seed=0, threads=0, time_limit=None, memory=None, ids=None,
                     progress=None))]
 #[allow(clippy::too_many_arguments)]
@@ -116,6 +116,7 @@ pub fn choose_k<'py>(
     range: Option<(usize, usize)>,
     settings: Vec<(String, String)>,
     scaling: Option<&str>,
+    metric: Option<(String, Vec<(String, String)>)>,
     min_size: Option<usize>,
     max_size: Option<usize>,
     trust: &str,
@@ -129,7 +130,7 @@ pub fn choose_k<'py>(
     ids: Option<Bound<'py, PyAny>>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Choice> {
-    let job = job(py, method, 0, settings, scaling, (min_size, max_size), trust)?;
+    let job = job(py, method, 0, settings, scaling, metric, (min_size, max_size), trust)?;
     let mut request = ChooseK { alpha, folds, ..ChooseK::new(job, range) };
     if let Some(metrics) = metrics {
         request.metrics = metrics;

@@ -5,6 +5,7 @@ mod choose;
 mod data;
 mod errors;
 mod given;
+mod metric;
 mod model;
 mod run;
 mod scores;
@@ -19,6 +20,8 @@ mod _kinfold {
     use super::choose::{Choice, choose_k};
     #[pymodule_export]
     use super::given::{Given, read_answers, simulate, write_answers};
+    #[pymodule_export]
+    use super::metric::{Metric, learn};
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]
@@ -41,9 +44,15 @@ fn tables() -> String {
         data::Scaling,
         indices::{INDICES, INTERNAL},
         methods::METHODS,
+        metrics::METRICS,
     };
     use serde_json::{Value, json};
     let method = |e: &kinfold::methods::Entry| {
+        let mut value = serde_json::to_value(e.info).unwrap_or_default();
+        value["parameters"] = serde_json::to_value((e.parameters)()).unwrap_or_default();
+        value
+    };
+    let metric = |e: &kinfold::metrics::Entry| {
         let mut value = serde_json::to_value(e.info).unwrap_or_default();
         value["parameters"] = serde_json::to_value((e.parameters)()).unwrap_or_default();
         value
@@ -54,6 +63,7 @@ fn tables() -> String {
     let indices = INDICES.iter().map(index).chain(INTERNAL.iter().map(internal));
     json!({
         "methods": METHODS.iter().map(method).collect::<Vec<Value>>(),
+        "metrics": METRICS.iter().map(metric).collect::<Vec<Value>>(),
         "indices": indices.collect::<Vec<Value>>(),
         "scalings": Scaling::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
         "auto": kinfold::methods::AUTO,

@@ -3,6 +3,7 @@
 use kinfold::blocks::means::{means, sum_of_squares};
 use kinfold::data::Scaling;
 use kinfold::methods::{SizeBounds, Typed};
+use kinfold::metrics::Choice;
 use kinfold::pipeline::{Job, Run, Trust};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -85,7 +86,7 @@ impl Fitted {
 
 /// Clusters. `ids` spells the rows in messages; `previous` holds earlier labels, -1 for none.
 #[pyfunction]
-#[pyo3(signature = (x, given, method, k, settings, *, scaling=None, min_size=None, max_size=None, trust="auto", features=Vec::new(),
+#[pyo3(signature = (x, given, method, k, settings, *, scaling=None, metric=None, min_size=None, max_size=None, trust="auto", features=Vec::new(),
                     seed=0, threads=0, time_limit=None, memory=None, ids=None, progress=None, previous=None))]
 #[allow(clippy::too_many_arguments)]
 pub fn fit<'py>(
@@ -96,6 +97,7 @@ pub fn fit<'py>(
     k: usize,
     settings: Vec<(String, String)>,
     scaling: Option<&str>,
+    metric: Option<(String, Vec<(String, String)>)>,
     min_size: Option<usize>,
     max_size: Option<usize>,
     trust: &str,
@@ -108,7 +110,7 @@ pub fn fit<'py>(
     progress: Option<Bound<'py, PyAny>>,
     previous: Option<Vec<i64>>,
 ) -> PyResult<Fitted> {
-    let job = job(py, method, k, settings, scaling, (min_size, max_size), trust)?;
+    let job = job(py, method, k, settings, scaling, metric, (min_size, max_size), trust)?;
     let asked = Asked {
         job: &job,
         given,
@@ -125,18 +127,21 @@ pub fn fit<'py>(
 }
 
 /// What to do, from Python's words.
+#[allow(clippy::too_many_arguments)]
 pub fn job(
     py: Python<'_>,
     method: &str,
     k: usize,
     settings: Vec<(String, String)>,
     scaling: Option<&str>,
+    metric: Option<(String, Vec<(String, String)>)>,
     (min, max): (Option<usize>, Option<usize>),
     trust: &str,
 ) -> PyResult<Job> {
     let scaling = scaling.map(|name| self::scaling(py, name)).transpose()?;
     let trust = self::trust(py, trust)?;
-    Ok(Job { settings, scaling, sizes: SizeBounds { min, max }, trust, ..Job::new(method, k) })
+    let metric = metric.map(|(name, settings)| Choice { name, settings });
+    Ok(Job { settings, scaling, metric, sizes: SizeBounds { min, max }, trust, ..Job::new(method, k) })
 }
 
 fn scaling(py: Python<'_>, name: &str) -> PyResult<Scaling> {
