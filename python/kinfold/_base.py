@@ -71,7 +71,7 @@ except ImportError:
 
     def check_is_fitted(estimator):
         """Raises before `fit`."""
-        if not hasattr(estimator, "n_features_in_"):
+        if not estimator.__sklearn_is_fitted__():
             raise AttributeError(f"This {type(estimator).__name__} instance is not fitted yet: call 'fit' first")
 
 
@@ -119,6 +119,9 @@ class Rows(BaseEstimator):
             (p["name"], setting(getattr(self, ours), p["sort"]))
             for ours, p in zip(self._own, self._method["parameters"], strict=True)
         ]
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
 
     def _threads(self):
         n = self.n_jobs
@@ -306,22 +309,22 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rows):
         given, _ = self._given(n, ids, y, must_link, cannot_link, constraints, groups)
         bar = _progress.listener(self.progress)
         try:
-            self._metric = _kinfold.learn(
+            self._model = _kinfold.learn(
                 rows, given, self._method["name"], self._settings(), seed=self._seed(), threads=self._threads(),
                 time_limit=None if self.time_limit is None else float(self.time_limit), ids=ids, progress=bar,
             )  # fmt: skip
         finally:
             _progress.finish(bar)
         self._id_column = column
-        matrix = self._metric.matrix
+        matrix = self._model.matrix
         self.components_ = np.eye(self.n_features_in_) if matrix is None else np.ascontiguousarray(matrix.T)
-        self.notes_ = self._metric.notes
+        self.notes_ = self._model.notes
         return self
 
     def transform(self, X: Any) -> Any:
         """The rows in columns whose Euclidean distances are those of the metric."""
         check_is_fitted(self)
-        return self._metric.apply(self._rows(X, reset=False)[0])
+        return self._model.apply(self._rows(X, reset=False)[0])
 
     def get_mahalanobis_matrix(self) -> np.ndarray:
         """M of the distance (x − y)ᵀ M (x − y)."""
@@ -395,17 +398,19 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         -------
         self
         """
-        column = sample_ids if isinstance(sample_ids, str) else None
+        self._id_column = sample_ids if isinstance(sample_ids, str) else None
         X, ids = split_ids(X, sample_ids)
         rows, n = self._rows(X, reset=True)
-        given, dropped = self._given(n, ids, y, must_link, cannot_link, constraints, groups)
-        features = getattr(self, "feature_names_in_", ()) if frame_kind(X) else ()
+        given, self.n_dropped_ = self._given(n, ids, y, must_link, cannot_link, constraints, groups)
+        return self._run(rows, given, ids)
+
+    def _run(self, rows, given, ids):
+        """Clusters rows that were read."""
+        features = [str(f) for f in getattr(self, "feature_names_in_", ())]
         k = whole(self.n_clusters, "n_clusters", 1)
         with self._asked() as asked:
-            found = _kinfold.fit(
-                rows, given, self._method["name"], k, self._settings(), ids=ids, features=[str(f) for f in features], **asked
-            )
-        self._id_column = column
+            name, settings = self._method["name"], self._settings()
+            found = _kinfold.fit(rows, given, name, k, settings, ids=ids, features=features, **asked)
         self._model = found.model
         self.labels_ = found.labels
         self.cluster_centers_ = found.centres
@@ -421,7 +426,6 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.candidates_ = found.candidates
         self.notes_ = found.notes
         self.elapsed_ = found.elapsed
-        self.n_dropped_ = dropped
         return self
 
     def _metric_choice(self):

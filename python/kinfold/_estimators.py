@@ -193,6 +193,9 @@ class SavedModel(Rows):
         self.model = model
         self.n_jobs = None
 
+    def __sklearn_is_fitted__(self):
+        return self.model is not None
+
     def _ready(self, X):
         self.n_features_in_ = len(self.model.features) or self.model.centres.shape[1]
         if self.model.features:
