@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use kinfold::constraints::{ConstraintSet, generate};
 use kinfold::context::RunContext;
+use kinfold::data::Scaling;
 use kinfold::indices::{Scored, score_all};
+use kinfold::metrics::Choice;
 use kinfold::pipeline::{Job, Run};
 use kinfold::rng::Rng;
 use kinfold_io::{DataFile, Input, ReadOptions, View, read_table};
@@ -31,6 +33,15 @@ pub struct FoldTableArgs {
     /// The method
     #[arg(long, default_value = "auto")]
     method: String,
+    /// Metric to learn first
+    #[arg(long)]
+    metric: Option<String>,
+    /// Scaling: none, standard, robust, unit or tf-idf
+    #[arg(long)]
+    scale: Option<String>,
+    /// Settings of the method, name=value
+    #[arg(long = "set")]
+    settings: Vec<String>,
     /// Threads; 0 = all
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -192,7 +203,17 @@ fn read(folder: &Path, name: &str) -> Result<(DataFile, Vec<u32>), String> {
 }
 
 fn fit(args: &FoldTableArgs, file: &DataFile, given: &ConstraintSet, k: usize, seed: u64) -> Result<Run, String> {
-    let job = Job::new(&args.method, k);
+    let scaling = args.scale.as_ref().map(|name| {
+        let known = Scaling::ALL.iter().find(|(n, _)| n == name);
+        known.map(|(_, s)| *s).ok_or_else(|| format!("there is no scaling named '{name}'"))
+    });
+    let settings = args.settings.iter().filter_map(|s| s.split_once('=')).map(|(n, v)| (n.to_owned(), v.to_owned()));
+    let job = Job {
+        metric: args.metric.as_deref().map(Choice::new),
+        scaling: scaling.transpose()?,
+        settings: settings.collect(),
+        ..Job::new(&args.method, k)
+    };
     let ctx = RunContext::new(seed).with_threads(args.threads);
     let run = match file.rows.view() {
         Ok(View::F32(data)) => job.run(&ctx, &data, given),
