@@ -4,7 +4,8 @@
 //! Rows in a constraint are placed one by one where J is least; centres are means; A = m·S⁻¹ minimises J for the rest fixed.
 //! Departs from the paper: labels are kept between iterations, sweeps go on until nothing moves, whole chunklets may move,
 //! variances have a floor, small clusters borrow from the pooled metric, every second restart begins with equal variances,
-//! the best J met is returned (finding s again can raise it). Cost per iteration O(n·k·dims), full metrics dims² more, plus the farthest pair and sweeps over constraints.
+//! the best J met is returned (finding s again can raise it). Cost per iteration O(n·k·dims), full metrics O(n·dims²) more,
+//! plus the farthest pair and sweeps over the constraints.
 
 use super::{Chosen, Clustering, Info, Listens, Method, Problem};
 use crate::blocks::farthest::farthest_pair;
