@@ -121,10 +121,10 @@ mod tests {
 
     #[test]
     fn a_small_programme_has_the_vertex_and_the_multipliers_worked_out_by_hand() {
-        // max 3x + 2y with x + y ≤ 4, x + 3y ≤ 6, x ≤ 3, x, y ≥ 0: (3, 1) worth 11; the first row is worth 2, x ≤ 3 one.
+        // max 3x + 2y with x + y ≤ 4, x + 3y ≤ 7, x ≤ 3, x, y ≥ 0: (3, 1) worth 11; the first row is worth 2, x ≤ 3 one.
         let mut rows = Rows::new();
         rows.push([(0, 1.0), (1, 1.0)], 4.0);
-        rows.push([(0, 1.0), (1, 3.0)], 6.0);
+        rows.push([(0, 1.0), (1, 3.0)], 7.0);
         rows.push([(0, 1.0)], 3.0);
         rows.push([(0, -1.0)], 0.0);
         rows.push([(1, -1.0)], 0.0);

@@ -316,15 +316,15 @@ mod tests {
             for data in [Dataset::dense(&rows, dims).unwrap(), sparse] {
                 let masses = Masses::new(&Units::all(&data, &chunklets)).unwrap();
                 assert_eq!((masses.len(), masses.apart(0)), (11, &[6][..]));
-                let labels: Vec<u32> = (0..11).map(|i| i % 3).collect();
+                let labels: Vec<u32> = (0..11).map(|i| i % 4).collect();
                 let of_rows: Vec<u32> = (0..12).map(|r| labels[chunklets.of(r) as usize]).collect();
-                let expected = crate::blocks::means::sum_of_squares(&data, &of_rows, 3);
-                let cost = masses.cost_of(&labels, 3) * masses.unit;
+                let expected = crate::blocks::means::sum_of_squares(&data, &of_rows, 4);
+                let cost = masses.cost_of(&labels, 4) * masses.unit;
                 assert!((cost - expected).abs() < 1e-9 * expected, "{cost} {expected}");
-                let sums: f64 = members(&labels, 3).iter().map(|m| masses.sum(m).cost()).sum();
+                let sums: f64 = members(&labels, 4).iter().map(|m| masses.sum(m).cost()).sum();
                 assert!((sums * masses.unit - expected).abs() < 1e-9 * expected);
-                assert!(masses.simple_bound(3) * masses.unit < expected);
-                let two = masses.merged(&labels, 3, &[(0, 1)]);
+                assert!(masses.simple_bound(4) * masses.unit < expected);
+                let two = masses.merged(&labels, 4, &[(0, 1)]);
                 assert_eq!(two.as_ref().map(|t| t.are_apart(0, 1)), Some(true));
                 assert!((two.unwrap().scatter.iter().sum::<f64>() * masses.unit - expected).abs() < 1e-9 * expected);
                 assert!(masses.merged(&[0; 11], 1, &[]).is_none());
