@@ -137,6 +137,7 @@ impl Method for MpckMeans {
             termination: best.termination,
             notes,
             chosen: Some(Chosen { name: what.to_owned(), transform, candidates: Vec::new(), shapes }),
+            lower_bound: None,
         })
     }
 
