@@ -25,7 +25,8 @@ rng = np.random.default_rng(5)
 
 def rows(n, d):
     classes = rng.integers(0, 3, n)
-    mix = rng.normal(size=(d, d))
+    # Well conditioned, so that two programs can agree to ten digits.
+    mix = np.linalg.qr(rng.normal(size=(d, d)))[0] * rng.uniform(0.5, 5, d)
     return np.round((3 * rng.normal(size=(3, d))[classes] + rng.normal(size=(n, d))) @ mix, 3), classes
 
 

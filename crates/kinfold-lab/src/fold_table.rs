@@ -8,6 +8,7 @@ use kinfold::constraints::{ConstraintSet, generate};
 use kinfold::context::RunContext;
 use kinfold::data::Scaling;
 use kinfold::indices::{Scored, score_all};
+use kinfold::metrics::Choice;
 use kinfold::pipeline::{Job, Run};
 use kinfold::rng::Rng;
 use kinfold_io::{DataFile, Input, ReadOptions, View, read_table};
@@ -38,6 +39,9 @@ pub struct FoldTableArgs {
     /// Scaling before clustering: none, standard, robust, unit or tf-idf
     #[arg(long)]
     scale: Option<String>,
+    /// Metric to learn first
+    #[arg(long)]
+    metric: Option<String>,
     /// Threads; 0 = all
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -204,7 +208,7 @@ fn fit(args: &FoldTableArgs, file: &DataFile, given: &ConstraintSet, k: usize, s
     let known =
         |name: &String| Scaling::ALL.iter().find(|s| s.0 == *name).map(|s| s.1).ok_or(format!("no scaling {name}"));
     let scaling = args.scale.as_ref().map(known).transpose()?;
-    let job = Job { settings, scaling, ..Job::new(&args.method, k) };
+    let job = Job { settings, scaling, metric: args.metric.as_deref().map(Choice::new), ..Job::new(&args.method, k) };
     let ctx = RunContext::new(seed).with_threads(args.threads);
     let run = match file.rows.view() {
         Ok(View::F32(data)) => job.run(&ctx, &data, given),

@@ -167,6 +167,10 @@ impl RunContext {
             Ok(())
         }
     }
+    /// The time that is left, where there is a limit.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.deadline.map(|d| d.saturating_duration_since(Instant::now()))
+    }
     /// Tells the listener.
     pub fn progress(&self, stage: &str, done: u64, total: Option<u64>) {
         self.progress.step(stage, done, total);

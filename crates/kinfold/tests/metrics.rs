@@ -124,7 +124,7 @@ fn a_metric_without_its_constraints_leaves_the_rows_alone_and_says_so() {
     let sparse = Dataset::sparse(&[0, 1, 2], &[0, 1], &[1.0, 2.0], 2).unwrap();
     let job = Job { metric: Some(Choice::new("rca")), ..Job::new("kmeans", 2) };
     assert!(job.run(&RunContext::new(1), &sparse, &ConstraintSet::new(2)).unwrap_err().to_string().contains("dense"));
-    let job = Job { metric: Some(Choice::new("rac")), ..Job::new("kmeans", 2) };
+    let job = Job { metric: Some(Choice::new("itlm")), ..Job::new("kmeans", 2) };
     let why = job.run(&RunContext::new(1), &data, &none).unwrap_err().to_string();
-    assert!(why.contains("did you mean 'rca'"), "{why}");
+    assert!(why.contains("did you mean 'itml'"), "{why}");
 }

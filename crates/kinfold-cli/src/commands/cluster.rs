@@ -162,6 +162,10 @@ fn to_json(
         "notes": run.notes,
         "elapsed_seconds": run.elapsed.as_secs_f64(),
     });
+    if let (Some(bound), Some(gap)) = (run.lower_bound, run.gap()) {
+        value["lower_bound"] = bound.into();
+        value["gap"] = gap.into();
+    }
     if let Some(found) = &run.assessment {
         value["trust"] = json!({
             "verdict": found.verdict, "reason": found.reason, "error_rate": found.error_rate,
@@ -210,6 +214,9 @@ pub fn summary(run: &Run, scores: &[(&'static str, Option<f64>)], file: &DataFil
         run.elapsed.as_secs_f64(),
         number(run.objective),
     );
+    if let (Some(bound), Some(gap)) = (run.lower_bound, run.gap()) {
+        text += &format!("lower bound: {}, gap {:.4} %\n", number(bound), 100.0 * gap);
+    }
     let v = &run.violations;
     if v.total() > 0 {
         let given_text =

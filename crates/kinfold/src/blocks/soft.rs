@@ -96,6 +96,26 @@ impl Soft {
         &self.groups
     }
 
+    /// Partners of all bound rows together: twice the number of pairs.
+    pub fn partners(&self) -> usize {
+        match &self.form {
+            Form::Closed { members, graph, .. } => {
+                let size = |c: usize| members[c].len();
+                let inside: usize = (0..members.len()).map(|c| size(c) * (size(c) - 1)).sum();
+                inside + graph.edges().map(|(a, b)| 2 * size(a as usize) * size(b as usize)).sum::<usize>()
+            }
+            Form::Given { arcs, .. } => arcs.len(),
+        }
+    }
+
+    /// Is any of them a cannot-link?
+    pub fn has_cannot_links(&self) -> bool {
+        match &self.form {
+            Form::Closed { graph, .. } => graph.edge_count() > 0,
+            Form::Given { arcs, .. } => arcs.iter().any(|arc| arc.kind == Kind::CannotLink),
+        }
+    }
+
     /// Calls `visit` for every partner of a bound row.
     pub fn for_each_partner(&self, unit: usize, mut visit: impl FnMut(Arc)) {
         match &self.form {
@@ -270,6 +290,9 @@ mod tests {
                             .sum::<f64>()
                 };
                 assert!((soft.broken_weight(&labels) - expected).abs() < 1e-9, "case {case}, closure {closure}");
+                let mut met = 0;
+                (0..soft.rows().len()).for_each(|unit| soft.for_each_partner(unit, |_| met += 1));
+                assert_eq!(soft.partners(), met);
                 // The cached counts say the same.
                 let units: Vec<u32> = soft.rows().iter().map(|&r| labels[r as usize]).collect();
                 let mut broken = Broken::new(&soft, 1.0, 3);

@@ -114,6 +114,7 @@ impl Method for Bckm {
             trace: boosted.trace,
             termination: boosted.termination,
             chosen: None,
+            lower_bound: None,
             notes: boosted.notes,
         })
     }

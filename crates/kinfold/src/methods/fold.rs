@@ -169,7 +169,8 @@ fn finish<F: Float>(
         ));
     }
     let chosen = Some(Chosen { name, transform: transform.clone(), candidates, shapes: Vec::new() });
-    Ok(Clustering { labels, centres: Some(centres), trace: Vec::new(), iterations, termination, notes, chosen })
+    let (centres, trace, lower_bound) = (Some(centres), Vec::new(), None);
+    Ok(Clustering { labels, centres, trace, iterations, termination, notes, chosen, lower_bound })
 }
 
 struct Work<'a, F> {

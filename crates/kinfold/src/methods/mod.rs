@@ -2,6 +2,8 @@
 //! conformance tests are made from that table.
 
 mod bckm;
+mod blp_kmeans;
+mod boost_cluster;
 mod cal;
 mod ckm;
 mod constrained_em;
@@ -9,9 +11,12 @@ mod constrained_kmeans;
 mod cop_kmeans;
 mod csp;
 mod cvqe;
+mod dist_boost;
 mod em;
+mod exact;
 mod fold;
 mod greedy_mlcl;
+mod kernel_boost;
 mod kernel_kmeans;
 mod kmeans;
 mod lcc;
@@ -84,6 +89,8 @@ pub struct Clustering {
     pub notes: Vec<String>,
     /// The space that the method chose for itself; `centres` are in it.
     pub chosen: Option<Chosen>,
+    /// No clustering that keeps the constraints has a smaller objective than this, where the method proves such a bound.
+    pub lower_bound: Option<f64>,
 }
 
 impl Clustering {
@@ -102,6 +109,7 @@ impl Clustering {
             termination: Termination::Converged,
             notes: Vec::new(),
             chosen: None,
+            lower_bound: None,
         }
     }
 }
@@ -144,6 +152,7 @@ impl From<Outcome> for Clustering {
             termination: outcome.termination,
             notes: if outcome.exact { Vec::new() } else { vec![HEURISTIC.to_owned()] },
             chosen: None,
+            lower_bound: None,
         }
     }
 }
@@ -387,6 +396,11 @@ pub static METHODS: &[Entry] = &[
     entry::<pcp::Pcp>(),
     entry::<em::Em>(),
     entry::<constrained_em::ConstrainedEm>(),
+    entry::<exact::Exact>(),
+    entry::<blp_kmeans::BlpKmeans>(),
+    entry::<boost_cluster::BoostCluster>(),
+    entry::<kernel_boost::KernelBoost>(),
+    entry::<dist_boost::DistBoost>(),
 ];
 
 /// What `auto` stands for.

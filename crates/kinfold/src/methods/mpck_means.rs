@@ -3,8 +3,9 @@
 //! cannot-links (s² − ‖v‖²_A), v the difference of the pair, s the largest distance between rows under A.
 //! Rows in a constraint are placed one by one where J is least; centres are means; A = m·S⁻¹ minimises J for the rest fixed.
 //! Departs from the paper: labels are kept between iterations, sweeps go on until nothing moves, whole chunklets may move,
-//! variances have a floor, small clusters borrow from the pooled metric, the best J met is returned (finding s again can
-//! raise it). Cost per iteration O(n·k·dims), full metrics dims² more, plus the farthest pair and sweeps over constraints.
+//! variances have a floor, small clusters borrow from the pooled metric, every second restart begins with equal variances,
+//! the best J met is returned (finding s again can raise it). Cost per iteration O(n·k·dims), full metrics O(n·dims²) more,
+//! plus the farthest pair and sweeps over the constraints.
 
 use super::{Chosen, Clustering, Info, Listens, Method, Problem};
 use crate::blocks::farthest::farthest_pair;
@@ -71,6 +72,9 @@ crate::params! {
 /// Variances under a metric are kept above this share of the total variance.
 const FLOOR: f64 = 1e-6;
 
+/// Distances between bound rows that are kept at most.
+const TABLE: usize = 32_000_000;
+
 /// See the module.
 pub struct MpckMeans(MpckMeansParams);
 
@@ -111,7 +115,7 @@ impl Method for MpckMeans {
                 Matrix::zeros(0, data.dims())
             };
             let centres = seeding::kmeans_plus_plus(&ctx.pool, &units, k, chosen, true, &mut ctx.rng("seeding", r));
-            instance.descend(ctx, centres, ctx.rng("order", r))
+            instance.descend(ctx, centres, instance.first_metric(r), ctx.rng("order", r))
         };
         let best = restarts::best_by(ctx, restarts, data.n() * data.dims(), start, |s| s.cost)?;
         let what = match (self.0.metric, self.0.scope) {
@@ -133,6 +137,7 @@ impl Method for MpckMeans {
             termination: best.termination,
             notes,
             chosen: Some(Chosen { name: what.to_owned(), transform, candidates: Vec::new(), shapes }),
+            lower_bound: None,
         })
     }
 
@@ -166,6 +171,8 @@ struct Instance<'a> {
     /// Number among the bound rows, `NONE` for the others.
     unit_of: Vec<u32>,
     cannot_links: bool,
+    /// Write out the distances between bound rows?
+    tabulate: bool,
     /// Smallest variance of every column.
     floor: Vec<f64>,
 }
@@ -177,6 +184,8 @@ struct Prepared<'a> {
     log_det: Vec<f64>,
     /// The bound rows under every metric.
     bound: Vec<Matrix>,
+    /// Their squared distances, where constraints ask for most of them.
+    table: Vec<Matrix>,
     /// The farthest pair under every metric, and its squared distance.
     far: Vec<(u32, u32, f64)>,
     exact: bool,
@@ -201,10 +210,6 @@ impl<'a> Instance<'a> {
         let x = Matrix::from_vec(data.dims(), rows.values().iter().map(|v| v.to_f64()).collect());
         let mut unit_of = vec![NONE; data.n()];
         soft.rows().iter().zip(0..).for_each(|(&row, unit)| unit_of[row as usize] = unit);
-        let mut cannot_links = false;
-        for unit in 0..soft.rows().len() {
-            soft.for_each_partner(unit, |arc| cannot_links |= arc.kind == Kind::CannotLink);
-        }
         let (mean, total) = means::means(data, &vec![0; data.n()], 1);
         let mut floor = vec![0.0; data.dims()];
         for (i, row) in x.iter().enumerate() {
@@ -218,7 +223,11 @@ impl<'a> Instance<'a> {
                 *f = 0.0;
             }
         }
-        Ok(Instance { x, weights: data.weights(), soft, params, k, unit_of, cannot_links, floor })
+        let bound = soft.rows().len();
+        let tables = if params.scope == Scope::Single { 1 } else { k };
+        let tabulate = bound * bound <= 4 * soft.partners() && tables * bound * bound <= TABLE;
+        let cannot_links = soft.has_cannot_links();
+        Ok(Instance { x, weights: data.weights(), soft, params, k, unit_of, cannot_links, tabulate, floor })
     }
 
     fn weight(&self, i: usize) -> f64 {
@@ -244,15 +253,23 @@ impl<'a> Instance<'a> {
             (found.a, found.b, found.d2)
         });
         let far = far.collect();
-        let bound = metrics.iter().map(|metric| metric.map_all(&bound_x)).collect();
+        let bound: Vec<Matrix> = metrics.iter().map(|metric| metric.map_all(&bound_x)).collect();
+        let table = if self.tabulate { bound.iter().map(|y| squares(pool, y)).collect() } else { Vec::new() };
         let log_det = metrics.iter().map(Metric::log_det).collect();
-        Prepared { of: self, metrics, log_det, bound, far, exact }
+        Prepared { of: self, metrics, log_det, bound, table, far, exact }
     }
 
-    fn descend(&self, ctx: &RunContext, mut centres: Matrix, mut rng: Rng) -> Result<State> {
+    /// Plain distances as in the paper; in every second restart all columns have the same variance, since columns of
+    /// very different scale hide the clusters from plain ones.
+    fn first_metric(&self, r: u64) -> Metric {
+        let variances: Vec<f64> = self.floor.iter().map(|f| f / FLOOR).collect();
+        if r % 2 == 0 { Metric::identity(self.x.cols()) } else { Metric::diagonal(&variances, 1.0, &self.floor) }
+    }
+
+    fn descend(&self, ctx: &RunContext, mut centres: Matrix, metric: Metric, mut rng: Rng) -> Result<State> {
         let (n, k) = (self.x.rows(), self.k);
         let count = if self.params.scope == Scope::Single { 1 } else { k };
-        let mut now = self.prepared(&ctx.pool, vec![Metric::identity(self.x.cols()); count]);
+        let mut now = self.prepared(&ctx.pool, vec![metric; count]);
         let mut order: Vec<u32> = (0..self.soft.rows().len() as u32).collect();
         let mut labels = vec![NONE; n];
         let mut best: Option<State> = None;
@@ -473,6 +490,9 @@ impl Prepared<'_> {
 
     /// Squared distance of two bound rows under metric m.
     fn between(&self, m: usize, a: usize, b: usize) -> f64 {
+        if let Some(table) = self.table.get(m) {
+            return table.row(a)[b];
+        }
         self.bound[m].row(a).iter().zip(self.bound[m].row(b)).map(|(x, y)| (x - y) * (x - y)).sum()
     }
 
@@ -541,6 +561,20 @@ impl Prepared<'_> {
         }
         rows + twice / 2.0
     }
+}
+
+/// Squared distances between all rows.
+fn squares(pool: &crate::blocks::par::Pool, y: &Matrix) -> Matrix {
+    let n = y.rows();
+    let mut out = Matrix::zeros(n, n);
+    pool.map_chunks_mut(out.values_mut(), 16 * n.max(1), |start, slice| {
+        for (i, row) in (start / n.max(1)..).zip(slice.chunks_exact_mut(n)) {
+            for (value, other) in row.iter_mut().zip(y.iter()) {
+                *value = y.row(i).iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum();
+            }
+        }
+    });
+    out
 }
 
 /// The penalties of J.

@@ -71,6 +71,8 @@ pub struct Run {
     pub sizes: Vec<usize>,
     /// What the method minimises, recomputed.
     pub objective: f64,
+    /// No clustering that keeps the constraints has a smaller objective, where the method proves such a bound.
+    pub lower_bound: Option<f64>,
     /// The method's own objective after each iteration.
     pub trace: Vec<f64>,
     /// Iterations.
@@ -224,8 +226,8 @@ impl Job {
             Some(labels) => Clustering::of_labels(labels),
         };
 
-        // Restarts that were never begun do not show in the winner's own termination.
-        if let Err(stop) = ctx.checkpoint() {
+        // Restarts that were never begun do not show in the winner's own termination; a proof stays one.
+        if let (Err(stop), true) = (ctx.checkpoint(), clustering.termination != Termination::Optimal) {
             clustering.termination = stop.into();
         }
         let objective = F::objective(method.as_ref(), &problem, &clustering);
@@ -269,6 +271,7 @@ impl Job {
             seed: ctx.seed,
             sizes,
             objective,
+            lower_bound: clustering.lower_bound.map(|b| b.min(objective)),
             trace: clustering.trace,
             iterations: clustering.iterations,
             termination: clustering.termination,
@@ -320,6 +323,12 @@ impl Run {
     /// The constraints that were not believed, most probably wrong first.
     pub fn distrusted(&self) -> &[Distrusted] {
         self.assessment.as_ref().map_or(&[], |a| &a.distrusted)
+    }
+
+    /// How far above the optimum the objective can be at most, as a share of it.
+    pub fn gap(&self) -> Option<f64> {
+        let over = |bound: f64| if self.objective > bound { (self.objective - bound) / self.objective.abs() } else { 0.0 };
+        self.lower_bound.map(over)
     }
 
     /// What is needed to label new rows.
