@@ -2,7 +2,7 @@
 //! The only file that names rayon.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
@@ -24,14 +24,24 @@ impl Pool {
         self.0.as_ref().map_or(1, |pool| pool.current_num_threads())
     }
 
+    /// Every task of 0..count once. Without type parameters on purpose: rayon's code is compiled once, not for every
+    /// caller.
+    fn each(&self, count: usize, task: &(dyn Fn(usize) + Sync)) {
+        match &self.0 {
+            Some(pool) if count > 1 => pool.install(|| (0..count).into_par_iter().for_each(task)),
+            _ => (0..count).for_each(task),
+        }
+    }
+
     /// `work` on every range of `chunk` items of 0..n; the results in order.
     pub fn map_chunks<T: Send>(&self, n: usize, chunk: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
-        let count = n.div_ceil(chunk.max(1));
-        let range = |i: usize| i * chunk..((i + 1) * chunk).min(n);
-        match &self.0 {
-            Some(pool) if count > 1 => pool.install(|| (0..count).into_par_iter().map(|i| work(range(i))).collect()),
-            _ => (0..count).map(|i| work(range(i))).collect(),
-        }
+        let chunk = chunk.max(1);
+        let results = Slots::new((0..n.div_ceil(chunk)).map(|_| None));
+        self.each(results.0.len(), &|i| {
+            let done = work(i * chunk..((i + 1) * chunk).min(n));
+            *results.lock(i) = Some(done);
+        });
+        results.into_values()
     }
 
     /// `work(start, slice)` on every `chunk` items of `out`, which each call may change; the results in order.
@@ -42,15 +52,35 @@ impl Pool {
         work: impl Fn(usize, &mut [A]) -> T + Sync,
     ) -> Vec<T> {
         let chunk = chunk.max(1);
-        match &self.0 {
-            Some(pool) if out.len() > chunk => pool
-                .install(|| out.par_chunks_mut(chunk).enumerate().map(|(i, slice)| work(i * chunk, slice)).collect()),
-            _ => out.chunks_mut(chunk).enumerate().map(|(i, slice)| work(i * chunk, slice)).collect(),
-        }
+        let slices = Slots::new(out.chunks_mut(chunk).map(Some));
+        let results = Slots::new((0..slices.0.len()).map(|_| None));
+        self.each(slices.0.len(), &|i| {
+            if let Some(slice) = slices.lock(i).as_deref_mut() {
+                let done = work(i * chunk, slice);
+                *results.lock(i) = Some(done);
+            }
+        });
+        results.into_values()
     }
 
     /// `work(i)` for every i of 0..n, one task each; the results in order.
     pub fn map<T: Send>(&self, n: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
         self.map_chunks(n, 1, |range| work(range.start))
+    }
+}
+
+/// One place per task; each is locked by one task only.
+struct Slots<T>(Vec<Mutex<Option<T>>>);
+
+impl<T> Slots<T> {
+    fn new(values: impl Iterator<Item = Option<T>>) -> Slots<T> {
+        Slots(values.map(Mutex::new).collect())
+    }
+    fn lock(&self, i: usize) -> MutexGuard<'_, Option<T>> {
+        // A task that panics takes the whole run with it: nobody sees what it left.
+        self.0[i].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn into_values(self) -> Vec<T> {
+        self.0.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 }
