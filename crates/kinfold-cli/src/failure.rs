@@ -66,6 +66,9 @@ impl From<kinfold::Error> for Failure {
         };
         let hint = match &e {
             E::NoSuchName { family: "method", .. } => Some("`kinfold methods` lists the methods".to_owned()),
+            E::NoSuchName { family: "query strategy", .. } => {
+                Some("`kinfold methods queries` lists the query strategies".to_owned())
+            }
             E::Contradiction(_) => Some("`kinfold check` shows every contradiction and the cheapest repair".to_owned()),
             E::Infeasible(_) => Some("`kinfold check` finds the smallest k that is possible".to_owned()),
             _ => None,

@@ -1,5 +1,7 @@
 //! Experiments on the engine: the papers' tables, our own, and attacks. Never published.
 
+mod apc;
+mod ask_table;
 mod fold_table;
 mod fuzz;
 mod trust_table;
@@ -19,6 +21,10 @@ enum Experiment {
     FoldTable(fold_table::FoldTableArgs),
     /// Flipped constraints under trust = auto
     TrustTable(trust_table::TrustTable),
+    /// The experiment of the APC paper, beside its figures
+    Apc(apc::ApcSuite),
+    /// Learning curves of the query strategies, and the bar of `auto`
+    AskTable(ask_table::AskTable),
     /// Random attacks on the readers and the constraint layer
     Fuzz(fuzz::FuzzArgs),
 }
@@ -27,6 +33,8 @@ fn main() -> std::process::ExitCode {
     let done = match Lab::parse().experiment {
         Experiment::FoldTable(args) => fold_table::run(&args),
         Experiment::TrustTable(table) => table.run().map(|()| true).map_err(|e| e.to_string()),
+        Experiment::Apc(suite) => suite.run(),
+        Experiment::AskTable(table) => table.run(),
         Experiment::Fuzz(args) => fuzz::run(&args),
     };
     match done {

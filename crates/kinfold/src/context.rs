@@ -109,6 +109,11 @@ impl RunContext {
     pub fn new(seed: u64) -> RunContext {
         RunContext { seed, pool: Pool::new(0), progress: Arc::new(Silent), cancel: CancelToken::new(), deadline: None }
     }
+    /// A silent context on threads that exist already.
+    pub fn on_pool(seed: u64, pool: &Pool) -> RunContext {
+        let (progress, cancel) = (Arc::new(Silent), CancelToken::new());
+        RunContext { seed, pool: pool.clone(), progress, cancel, deadline: None }
+    }
     /// Works on this many threads (0 = all cores). Results do not depend on it.
     pub fn with_threads(mut self, threads: usize) -> RunContext {
         self.pool = Pool::new(threads);

@@ -28,6 +28,7 @@ mod kernels;
 pub mod methods;
 pub mod params;
 pub mod pipeline;
+pub mod queries;
 pub mod rng;
 
 pub use error::{Error, Result};

@@ -10,6 +10,7 @@ pub mod ckm;
 pub mod consensus;
 pub mod contingency;
 pub mod extend;
+pub mod forest;
 pub mod greedy;
 pub mod holdout;
 pub mod kernel;

@@ -1,11 +1,15 @@
 //! The way from rows and constraints to a result: [`Job`] → [`Run`], and the [`Model`] that labels new rows.
 
+mod dialogue;
 mod job;
 mod model;
+mod simulate;
 mod stable;
 mod trust;
 
+pub use dialogue::{Answered, Conduct, Dialogue, Heard, Next, Progress, Reply, Saved};
 pub use job::{Job, Representation, Run};
 pub use model::Model;
+pub use simulate::{Oracle, Point, Simulated, Simulation, fit_anyway};
 pub use stable::{keep_ids, number_by_first_row};
 pub use trust::{Assessment, Distrusted, Trust, Verdict, assess};
