@@ -20,10 +20,13 @@ from ._kinfold import VERSION as __version__
 _HOMES = {
     "Constraints": "_constraints",
     "ConflictReport": "_constraints",
+    "Dialogue": "_dialogue",
     "KChoice": "_choose",
     "choose_k": "_choose",
     "Violations": "_constraints",
     "simulate": "_simulate",
+    "learning_curve": "_dialogue",
+    "strategies": "_dialogue",
     "load": "_estimators",
     "methods": "_estimators",
     "metrics": "_estimators",

@@ -34,6 +34,21 @@ pub fn names(session: &Session, data: &str, columns: &ColumnArgs, truth: &str) -
     Ok(read_table(&Input::from_arg(data), &options)?)
 }
 
+/// Reads the table with all its columns, for screens that show rows.
+pub fn whole_table(
+    session: &Session,
+    data: &str,
+    columns: &ColumnArgs,
+    constraints: &ConstraintArgs,
+) -> Result<DataFile, Failure> {
+    let options = ReadOptions {
+        features: columns.features.clone(),
+        keep_other: true,
+        ..options(session, columns, None, Some(constraints))?
+    };
+    Ok(read_table(&Input::from_arg(data), &options)?)
+}
+
 /// What to ask of the reader.
 pub fn options(
     session: &Session,

@@ -191,7 +191,7 @@ fn cells(only: &[String]) -> Vec<(Protocol, String, Option<[f64; 3]>)> {
     all
 }
 
-fn read(folder: &Path, name: &str) -> Result<(DataFile, Vec<u32>), String> {
+pub(crate) fn read(folder: &Path, name: &str) -> Result<(DataFile, Vec<u32>), String> {
     let paths = ["csv", "svmlight", "csv.gz"].map(|e| folder.join(format!("{name}.{e}")));
     let path =
         paths.iter().find(|p| p.exists()).ok_or_else(|| format!("no file for {name} in {}", folder.display()))?;

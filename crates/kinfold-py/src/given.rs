@@ -224,6 +224,13 @@ pub fn write_answers(
     py.detach(write).map_err(|e: kinfold_io::ReadError| errors::reading(py, &e))
 }
 
+/// Takes the latest answer about a pair back, in the file.
+#[pyfunction]
+pub fn undo_answer(py: Python<'_>, path: &str, a: &str, b: &str) -> PyResult<()> {
+    let write = || AnswerWriter::open(path)?.append(&AnswerRecord::new(a, b, Reply::Undo));
+    py.detach(write).map_err(|e: kinfold_io::ReadError| errors::reading(py, &e))
+}
+
 /// Pairs answered from known classes: (a, b, same, flipped, note).
 #[pyfunction]
 #[allow(clippy::type_complexity)]

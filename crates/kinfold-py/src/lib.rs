@@ -3,6 +3,7 @@
 
 mod choose;
 mod data;
+mod dialogue;
 mod errors;
 mod given;
 mod metric;
@@ -19,7 +20,9 @@ mod _kinfold {
     #[pymodule_export]
     use super::choose::{Choice, choose_k};
     #[pymodule_export]
-    use super::given::{Given, read_answers, simulate, write_answers};
+    use super::dialogue::{Talk, simulate_dialogue};
+    #[pymodule_export]
+    use super::given::{Given, read_answers, simulate, undo_answer, write_answers};
     #[pymodule_export]
     use super::metric::{Metric, learn};
     #[pymodule_export]
@@ -45,6 +48,7 @@ fn tables() -> String {
         indices::{INDICES, INTERNAL},
         methods::METHODS,
         metrics::METRICS,
+        queries::QUERIES,
     };
     use serde_json::{Value, json};
     let method = |e: &kinfold::methods::Entry| {
@@ -57,6 +61,11 @@ fn tables() -> String {
         value["parameters"] = serde_json::to_value((e.parameters)()).unwrap_or_default();
         value
     };
+    let strategy = |e: &kinfold::queries::Entry| {
+        let mut value = serde_json::to_value(e.info).unwrap_or_default();
+        value["parameters"] = serde_json::to_value((e.parameters)()).unwrap_or_default();
+        value
+    };
     let index = |e: &kinfold::indices::Entry| json!({ "name": e.name, "summary": e.summary, "needs": e.needs });
     let internal =
         |e: &kinfold::indices::InternalEntry| json!({ "name": e.name, "summary": e.summary, "needs": "rows" });
@@ -64,6 +73,7 @@ fn tables() -> String {
     json!({
         "methods": METHODS.iter().map(method).collect::<Vec<Value>>(),
         "metrics": METRICS.iter().map(metric).collect::<Vec<Value>>(),
+        "strategies": QUERIES.iter().map(strategy).collect::<Vec<Value>>(),
         "indices": indices.collect::<Vec<Value>>(),
         "scalings": Scaling::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
         "auto": kinfold::methods::AUTO,

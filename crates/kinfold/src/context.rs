@@ -120,6 +120,11 @@ impl RunContext {
             memory: DEFAULT_MEMORY,
         }
     }
+    /// A silent context on threads that exist already.
+    pub fn on_pool(seed: u64, pool: &Pool) -> RunContext {
+        let (progress, cancel) = (Arc::new(Silent), CancelToken::new());
+        RunContext { seed, pool: pool.clone(), progress, cancel, deadline: None }
+    }
     /// Works on this many threads (0 = all cores). Results do not depend on it.
     pub fn with_threads(mut self, threads: usize) -> RunContext {
         self.pool = Pool::new(threads);

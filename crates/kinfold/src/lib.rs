@@ -29,6 +29,7 @@ pub mod methods;
 pub mod metrics;
 pub mod params;
 pub mod pipeline;
+pub mod queries;
 pub mod rng;
 
 pub use error::{Error, Result, bytes};

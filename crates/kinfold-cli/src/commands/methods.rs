@@ -5,10 +5,12 @@ use kinfold::metrics::{self, METRICS};
 use kinfold::params::Parameter;
 
 use crate::commands::SCHEMA_VERSION;
+use crate::failure::Failure;
 use crate::session::{Done, Session};
 
 pub fn run(session: &Session, name: Option<&str>, markdown: bool) -> Done {
     match name {
+        Some("queries") => queries(session, markdown)?,
         None if session.json => {
             let all: Vec<_> = METHODS.iter().map(json).collect();
             let metrics: Vec<_> = METRICS.iter().map(metric_json).collect();
@@ -39,7 +41,7 @@ pub fn run(session: &Session, name: Option<&str>, markdown: bool) -> Done {
             for e in METRICS {
                 text += &format!("{:width$}  {}\n", e.info.name, e.info.summary);
             }
-            text += "\n`kinfold methods NAME` explains one.\n";
+            text += "\n`kinfold methods NAME` explains one, `kinfold methods queries` lists the query strategies.\n";
             session.print(&text)?;
         }
         Some(name) if METRICS.iter().any(|e| e.info.name == name) => {
@@ -68,6 +70,55 @@ pub fn run(session: &Session, name: Option<&str>, markdown: bool) -> Done {
         }
     }
     Ok(0)
+}
+
+/// The query strategies with their settings.
+fn queries(session: &Session, markdown: bool) -> Result<(), Failure> {
+    use kinfold::queries::QUERIES;
+    if session.json {
+        let all: Vec<_> = QUERIES
+            .iter()
+            .map(|e| {
+                let mut value = serde_json::to_value(e.info).unwrap_or_default();
+                value["parameters"] = serde_json::to_value((e.parameters)()).unwrap_or_default();
+                value
+            })
+            .collect();
+        return session.print_json(&serde_json::json!({ "schema_version": SCHEMA_VERSION, "queries": all }));
+    }
+    let mut text = String::new();
+    if markdown {
+        text += "# Query strategies\n\nMade by `kinfold methods queries --markdown` from the table of strategies.\n";
+    }
+    for e in QUERIES {
+        let info = e.info;
+        let looks = if info.refits { "looks at the clustering so far" } else { "needs no clustering" };
+        if markdown {
+            text += &format!(
+                "\n## {}\n\n{}.\n\n| | |\n| --- | --- |\n| paper | {} |\n| clustering | {looks} |\n| k | {} |\n| cost per question | {} |\n",
+                info.name,
+                capitalised(info.summary),
+                info.paper,
+                info.k,
+                info.cost
+            );
+            let parameters = (e.parameters)();
+            if !parameters.is_empty() {
+                text += "\n| setting | meaning | values | default |\n| --- | --- | --- | --- |\n";
+            }
+            for p in parameters {
+                let values = [p.sort.replace('|', "\\|"), p.range_text()].join(" ");
+                text += &format!("| `{}` | {} | {} | {} |\n", p.name, p.help, values.trim(), p.default);
+            }
+            continue;
+        }
+        text += &format!("{} — {}\n    {looks}; k: {}; {}\n", info.name, info.summary, info.k, info.paper);
+        for p in (e.parameters)() {
+            let range = if p.range.is_some() { format!(", {}", p.range_text()) } else { String::new() };
+            text += &format!("    --set {}=…  {} ({}{range}; default {})\n", p.name, p.help, p.sort, p.default);
+        }
+    }
+    session.print(&text)
 }
 
 fn json(entry: &Entry) -> serde_json::Value {

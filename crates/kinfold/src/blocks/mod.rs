@@ -16,6 +16,7 @@ pub mod discriminant;
 pub mod exact;
 pub mod extend;
 pub mod farthest;
+pub mod forest;
 pub mod greedy;
 pub mod group_sums;
 pub mod holdout;
