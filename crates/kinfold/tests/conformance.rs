@@ -37,7 +37,7 @@ fn is_quadratic(entry: &Entry) -> bool {
 #[test]
 fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
     for entry in METHODS {
-        let n = if is_quadratic(entry) { 300 } else { 2500 };
+        let n = if is_quadratic(entry) { 150 } else { 2500 };
         let (rows, truth) = blobs(n, 3, 4, 2.0, 1);
         let data = Dataset::dense(&rows, 3).unwrap();
         let given = generate::balanced(&truth, n / 12, false, &mut Rng::stream(1, "test", 0)).unwrap().constraints;

@@ -334,7 +334,8 @@ mod tests {
         let narrow = run(&rows, 3);
         assert!(narrow.trace.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-9)), "{:?}", narrow.trace);
         assert!(narrow.trace[0] <= 1.0 && narrow.trace.len() > 3, "{:?}", narrow.trace);
-        let wide: Vec<f64> = rows.chunks(3).flat_map(|r| r.iter().copied().chain([0.0; 97]).collect::<Vec<_>>()).collect();
+        let wide: Vec<f64> =
+            rows.chunks(3).flat_map(|r| r.iter().copied().chain([0.0; 97]).collect::<Vec<_>>()).collect();
         let wide = run(&wide, 100);
         assert!((wide.trace[0] - narrow.trace[0]).abs() < 1e-9, "{:?} {:?}", wide.trace, narrow.trace);
     }
