@@ -55,26 +55,6 @@ fn refused(args: &[&str], code: i32, words: &[&str]) {
 }
 
 #[test]
-fn exact_proves_its_result_or_tells_the_gap() {
-    let (place, iris) = (Place::new(), example("iris.csv"));
-    let answers = place.path("answers.csv");
-    kinfold(&["simulate", &iris, "--truth", "species", "--protocol", "balanced", "--amount", "200", "-o", &answers]);
-    let args = ["cluster", &iris, "-k", "3", "--features", "sepal_length,sepal_width,petal_length,petal_width"];
-    let args = [&args[..], &["-c", &answers, "--method", "exact", "--json", "-q"]].concat();
-    let proven = json(&args);
-    assert_eq!(proven["termination"], "optimal");
-    let number = |value: &Value, field: &str| value[field].as_f64().unwrap_or_else(|| panic!("{field} in {value}"));
-    assert!(number(&proven, "gap") <= 1e-6 && number(&proven, "lower_bound") <= number(&proven, "objective"));
-    let hasty = json(&[&args[..], &["--time-limit", "1ms"]].concat());
-    assert_eq!(hasty["termination"], "deadline");
-    assert!(number(&hasty, "lower_bound") <= number(&proven, "objective") && number(&hasty, "gap") > 0.0);
-    assert_eq!(hasty["violations"]["cannot_link"], 0);
-    let plain = kinfold(&["cluster", &iris, "-k", "3", "--features", "petal_length,petal_width", "--method", "exact"]);
-    let said = err(&plain);
-    assert!(said.contains("proven optimal") && said.contains("lower bound: ") && said.contains(", gap 0.0000 %"), "{said}");
-}
-
-#[test]
 fn cluster_json_holds_what_the_guide_promises() {
     let iris = example("iris.csv");
     let value = json(&["cluster", &iris, "-k", "3", "--truth", "species", "--method", "kmeans", "--json", "-q"]);
@@ -393,6 +373,9 @@ fn partial_labels_reach_the_methods_that_use_them() {
         &["cluster", &data, "-k", "1", "--labels", "class", "--method", "seeded-kmeans"],
         2,
         &["k = 1 is too small"],
+    );
+}
+
 #[test]
 fn methods_that_need_memory_for_every_pair_of_rows_say_so_and_keep_to_the_limit() {
     let iris = example("iris.csv");

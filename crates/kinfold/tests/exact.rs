@@ -34,9 +34,8 @@ fn run(ctx: &RunContext, rows: &[f64], given: &ConstraintSet, k: usize) -> Run {
 fn the_published_optima_of_iris_are_found_and_proven() {
     // O. du Merle, P. Hansen, B. Jaumard, N. Mladenovic, An interior point algorithm for minimum sum-of-squares clustering,
     // SIAM J. Sci. Comput. 21 (2000), the table for Fisher's iris.
-    let published = [
-        152.347952, 78.851441, 57.228473, 46.446182, 39.039987, 34.298230, 29.988944, 27.786092, 25.834055,
-    ];
+    let published =
+        [152.347952, 78.851441, 57.228473, 46.446182, 39.039987, 34.298230, 29.988944, 27.786092, 25.834055];
     let (rows, _) = iris();
     for (k, optimum) in (2..).zip(published) {
         let run = run(&RunContext::new(1), &rows, &ConstraintSet::new(150), k);
@@ -59,8 +58,14 @@ fn iris_is_proven_optimal_at_every_number_of_constraints_of_the_lcc_paper() {
             assert!(run.gap().unwrap() <= 1e-6);
             // The optimum lies between that without constraints and that of the classes.
             assert!(run.objective > 78.85144 && run.objective < 89.29741, "{}", run.objective);
-            let other = Job::new("mlcl", 3).run(&RunContext::new(seed), &Dataset::dense(&rows, 4).unwrap(), &given).unwrap();
-            assert!(other.objective >= run.lower_bound.unwrap() * (1.0 - 1e-9), "{} {}", other.objective, run.objective);
+            let other =
+                Job::new("mlcl", 3).run(&RunContext::new(seed), &Dataset::dense(&rows, 4).unwrap(), &given).unwrap();
+            assert!(
+                other.objective >= run.lower_bound.unwrap() * (1.0 - 1e-9),
+                "{} {}",
+                other.objective,
+                run.objective
+            );
         }
     }
 }
@@ -92,5 +97,8 @@ fn a_run_that_is_cut_short_has_a_bound_and_the_progress_line_tells_it() {
     let ctx = RunContext::new(0).with_progress(heard.clone());
     run(&ctx, &rows, &given, 3);
     let lines = heard.0.lock().unwrap();
-    assert!(lines.iter().any(|l| l.starts_with("objective ") && l.contains("lower bound ") && l.contains("gap ")), "{lines:?}");
+    assert!(
+        lines.iter().any(|l| l.starts_with("objective ") && l.contains("lower bound ") && l.contains("gap ")),
+        "{lines:?}"
+    );
 }
