@@ -375,3 +375,28 @@ fn partial_labels_reach_the_methods_that_use_them() {
         &["k = 1 is too small"],
     );
 }
+
+#[test]
+fn methods_that_need_memory_for_every_pair_of_rows_say_so_and_keep_to_the_limit() {
+    let iris = example("iris.csv");
+    let cluster = |memory: &str, method: &str| {
+        kinfold(&["cluster", &iris, "-k", "3", "--truth", "species", "--method", method, "--memory", memory, "-q"])
+    };
+    for method in ["cal", "spcl", "csp", "pcp"] {
+        let told = out(&kinfold(&["methods", method]));
+        assert!(told.contains("n×n memory: about") && told.contains("--memory"), "{told}");
+        assert_eq!(cluster("100MB", method).status.code(), Some(0), "{method}");
+        let refusal = cluster("10kB", method);
+        assert_eq!(refusal.status.code(), Some(2));
+        let text = err(&refusal);
+        assert!(text.contains(&format!("{method} needs about")) && text.contains("for 150 rows"), "{text}");
+        assert!(text.contains("rows would fit") && text.contains("hint: --memory allows more"), "{text}");
+    }
+    assert!(out(&kinfold(&["methods", "bckm"])).contains("kernel = rbf, rbf-local: n×n memory"));
+    assert!(!out(&kinfold(&["methods", "kmeans"])).contains("n×n"));
+    refused(
+        &["cluster", &iris, "-k", "3", "--memory", "plenty"],
+        2,
+        &["'plenty' is not an amount of memory like 500MB"],
+    );
+}

@@ -13,7 +13,7 @@ fn parameters_and_likelihoods_are_those_of_scikit_learn() {
     let floats =
         |v: &serde_json::Value| v.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect::<Vec<f64>>();
     let ctx = RunContext::new(0);
-    let mut equal = 0;
+    let mut compared = 0;
     for (number, case) in fixture["cases"].as_array().unwrap().iter().enumerate() {
         let (k, dims) = (case["k"].as_u64().unwrap() as usize, case["dims"].as_u64().unwrap() as usize);
         let rows = floats(&case["rows"]);
@@ -37,23 +37,19 @@ fn parameters_and_likelihoods_are_those_of_scikit_learn() {
             }
             close(&[-fitted.trace[25]], &[step["log_likelihood"].as_f64().unwrap()], "log-likelihood");
 
-            // By itself, from its own starts, it reaches at least what scikit-learn reaches from five of its own.
+            // By itself, from its own starts, where components are far apart.
+            let Some(best) = step["best"].as_f64() else { continue };
             let settings = [("covariance", name), ("shrink", "no"), ("tolerance", "1e-12"), ("max_iter", "2000")];
             let settings = settings.map(|(a, b)| (a.to_owned(), b.to_owned())).to_vec();
             let run = Job { settings, ..Job::new("em", k) }.run(&ctx, &data, &ConstraintSet::new(data.n())).unwrap();
-            let best = step["best"].as_f64().unwrap();
-            assert!(-run.objective >= best - 1e-6 * best.abs(), "case {number}, {name}: {} {best}", -run.objective);
-            if -run.objective <= best + 1e-6 * best.abs() {
-                let theirs: Vec<u32> = floats(&step["labels"]).iter().map(|&l| l as u32).collect();
-                let same = |l: &[u32], i: usize, j: usize| l[i] == l[j];
-                let n = data.n();
-                assert!(
-                    (0..n).all(|i| (0..i).all(|j| same(&run.labels, i, j) == same(&theirs, i, j))),
-                    "case {number}"
-                );
-                equal += 1;
-            }
+            let likelihood = -run.objective;
+            assert!((likelihood - best).abs() <= 1e-7 * best.abs(), "case {number}, {name}: {likelihood} {best}");
+            let theirs: Vec<u32> = floats(&step["labels"]).iter().map(|&l| l as u32).collect();
+            let same = |l: &[u32], i: usize, j: usize| l[i] == l[j];
+            let n = data.n();
+            assert!((0..n).all(|i| (0..i).all(|j| same(&run.labels, i, j) == same(&theirs, i, j))), "case {number}");
+            compared += 1;
         }
     }
-    assert!(equal >= 12, "{equal} of 16 fits reach the same likelihood");
+    assert_eq!(compared, 8);
 }

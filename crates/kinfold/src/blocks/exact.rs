@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 pub use descent::improve;
 pub use masses::{Masses, members};
 use master::{Boxes, Master};
-use pricing::{Effort, Prices, Priced};
+use pricing::{Effort, Priced, Prices};
 
 use crate::context::{RunContext, Termination};
 
@@ -156,7 +156,8 @@ impl Solver<'_> {
     fn tell(&self, bound: f64) {
         let (unit, bound) = (self.root.unit, bound.min(self.others).min(self.objective));
         let gap = 100.0 * (self.objective - bound) / self.objective.max(1e-300);
-        let text = format!("objective {:.6}, lower bound {:.6}, gap {gap:.4} %, round", self.objective * unit, bound * unit);
+        let text =
+            format!("objective {:.6}, lower bound {:.6}, gap {gap:.4} %, round", self.objective * unit, bound * unit);
         self.ctx.progress(&text, self.rounds as u64, None);
     }
 
@@ -227,7 +228,9 @@ impl Solver<'_> {
             }
             self.rounds += 1;
             let Some(solution) = master.solve(&boxes, self.ctx.remaining()) else {
-                return End::Stopped(self.ctx.checkpoint().map_or_else(Termination::from, |()| Termination::MaxIterations));
+                return End::Stopped(
+                    self.ctx.checkpoint().map_or_else(Termination::from, |()| Termination::MaxIterations),
+                );
             };
             if self.rounds % 10 == 1
                 && let Some(mut labels) = master.rounded(masses, k, &solution)
@@ -245,7 +248,8 @@ impl Solver<'_> {
                     let effort = Effort { eps, work: self.plan.work.saturating_sub(self.work) };
                     let searched = pricing::search(self.ctx, masses, prices, None, effort);
                     self.work += searched.work;
-                    let bound = prices.blocks.iter().sum::<f64>() + k as f64 * (searched.bound - prices.cluster).min(0.0);
+                    let bound =
+                        prices.blocks.iter().sum::<f64>() + k as f64 * (searched.bound - prices.cluster).min(0.0);
                     if bound > node.bound {
                         node.bound = bound;
                         centre = Some(prices.clone());

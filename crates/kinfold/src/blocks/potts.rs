@@ -46,7 +46,8 @@ impl Potts {
     /// Prices of one pair are to be added up before; loops and zeros are ignored.
     pub fn new(units: usize, prices: &[Price], k: usize) -> Potts {
         let real = || prices.iter().filter(|p| p.a != p.b && p.weight != 0.0);
-        let repelling: Vec<(u32, u32, f64)> = real().filter(|p| p.weight < 0.0).map(|p| (p.a, p.b, -p.weight)).collect();
+        let repelling: Vec<(u32, u32, f64)> =
+            real().filter(|p| p.weight < 0.0).map(|p| (p.a, p.b, -p.weight)).collect();
         let mut arcs: Vec<Vec<(u32, f64)>> = vec![Vec::new(); units];
         for p in real() {
             arcs[p.a as usize].push((p.b, p.weight));
@@ -122,7 +123,14 @@ impl Piece {
         total
     }
 
-    fn solve(&self, ctx: &RunContext, k: usize, costs: &[f64], start: Vec<u32>, previous: Option<Vec<u32>>) -> (Vec<u32>, bool) {
+    fn solve(
+        &self,
+        ctx: &RunContext,
+        k: usize,
+        costs: &[f64],
+        start: Vec<u32>,
+        previous: Option<Vec<u32>>,
+    ) -> (Vec<u32>, bool) {
         let mut best = (f64::INFINITY, start.clone());
         for mut labels in [Some(start), previous].into_iter().flatten() {
             self.descend(k, costs, &mut labels);

@@ -1,7 +1,7 @@
 //! min ⟨C, X⟩ over positive semidefinite X with ones on the diagonal and zeros at given places, by the dual ADMM of Wen,
 //! Goldfarb and Yin (2010). The constraints are orthonormal selectors, so the multipliers have a closed form and never
 //! appear: with V = S − μ·I on the selected entries and V = C − μX elsewhere, S = V₊, X' = (−V)₊/μ, X += 1.6·(X' − X).
-//! One symmetric eigenproblem per iteration, O(n³); 50 to a few hundred iterations. X = I is always feasible.
+//! One symmetric eigenproblem per iteration, O(n³); some hundred iterations. X = I is always feasible.
 
 use crate::context::{RunContext, Termination};
 use crate::error::{Error, Result};
@@ -32,9 +32,10 @@ pub struct Solved {
     pub termination: Termination,
 }
 
-/// Relaxation of the step, and iterations between two adjustments of μ.
+/// Relaxation of the step, first μ, and iterations before μ is adjusted for the first time; later ever more seldom.
 const STEP: f64 = 1.6;
-const ADJUST: usize = 50;
+const FIRST_MU: f64 = 0.1;
+const ADJUST: usize = 10;
 
 /// The positive part and the positive part of the negative of a symmetric matrix: the side of lower rank is built, the
 /// other is its difference.
@@ -77,7 +78,7 @@ pub fn unit_diagonal(ctx: &RunContext, c: &[f64], n: usize, zeros: &[(u32, u32)]
     let one = |at: usize| if at % (n + 1) == 0 { 1.0 } else { 0.0 };
     let mut x: Vec<f64> = (0..n * n).map(one).collect();
     let mut s = vec![0.0; n * n];
-    let mut mu = 1.0f64;
+    let (mut mu, mut next) = (FIRST_MU, ADJUST);
     let (mut trace, mut bound) = (Vec::new(), f64::NEG_INFINITY);
     let (mut termination, mut iterations) = (Termination::MaxIterations, 0);
     for iteration in 0..limits.max_iter {
@@ -115,15 +116,14 @@ pub fn unit_diagonal(ctx: &RunContext, c: &[f64], n: usize, zeros: &[(u32, u32)]
             termination = Termination::Converged;
             break;
         }
-        if iterations % ADJUST == 0 {
-            let factor = if primal > 10.0 * infeasible {
-                1.5
-            } else if infeasible > 10.0 * primal {
-                1.0 / 1.5
-            } else {
-                1.0
+        if iterations == next {
+            next += ADJUST.max(iterations / 5);
+            let factor = match () {
+                () if primal > 2.0 * infeasible => 2.0,
+                () if infeasible > 2.0 * primal => 0.5,
+                () => 1.0,
             };
-            mu = (mu * factor).clamp(1e-4, 1e4);
+            mu = (mu * factor).clamp(1e-5, 1e4);
         }
     }
     let root: Vec<f64> = (0..n).map(|i| x[i * (n + 1)].max(1e-300).sqrt()).collect();

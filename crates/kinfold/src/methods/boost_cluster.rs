@@ -10,6 +10,7 @@
 use super::{Clustering, Info, Listens, Method, Problem};
 use crate::blocks::boost::check_labels;
 use crate::blocks::ckm::Links;
+use crate::blocks::kernel::square_bytes;
 use crate::blocks::kernel_kmeans::{Feature, Init, Limits, kernel_kmeans, start};
 use crate::blocks::linalg::{project, symmetric_eigen};
 use crate::blocks::lloyd::{self, Nearest, lloyd};
@@ -65,6 +66,11 @@ impl Method for BoostCluster {
 
     fn new(params: BoostClusterParams) -> Result<Self> {
         Ok(BoostCluster(params))
+    }
+
+    /// Rows with more columns than rows become n coordinates by way of their n×n products.
+    fn memory(&self, n: usize, dims: usize, _k: usize) -> u64 {
+        if dims > n { 3 * square_bytes(n) } else { 0 }
     }
 
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
@@ -334,7 +340,8 @@ mod tests {
         let narrow = run(&rows, 3);
         assert!(narrow.trace.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-9)), "{:?}", narrow.trace);
         assert!(narrow.trace[0] <= 1.0 && narrow.trace.len() > 3, "{:?}", narrow.trace);
-        let wide: Vec<f64> = rows.chunks(3).flat_map(|r| r.iter().copied().chain([0.0; 97]).collect::<Vec<_>>()).collect();
+        let wide: Vec<f64> =
+            rows.chunks(3).flat_map(|r| r.iter().copied().chain([0.0; 97]).collect::<Vec<_>>()).collect();
         let wide = run(&wide, 100);
         assert!((wide.trace[0] - narrow.trace[0]).abs() < 1e-9, "{:?} {:?}", wide.trace, narrow.trace);
     }

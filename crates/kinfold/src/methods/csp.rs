@@ -112,7 +112,7 @@ impl Pencil {
     }
 
     /// The feasible cuts that are cuts, cheapest first.
-    fn cuts(&self, b: f64, connected: bool) -> Result<Vec<Cut>> {
+    fn cuts(&self, b: f64) -> Result<Vec<Cut>> {
         let n = self.l.rows();
         let (mut left, mut right) = (self.q.clone(), self.l.clone());
         for i in 0..n {
@@ -128,9 +128,10 @@ impl Pencil {
             let cost = (0..n).map(|i| v[i] * dot(self.l.row(i), &v)).sum::<f64>();
             let u = v.iter().zip(&self.root).map(|(x, r)| x * r);
             let (low, high) = u.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
-            // The constant vector comes back with errors of the size of ε.
+            // What does not cut: the constant vector, which comes back with errors of the size of ε. A cut that costs
+            // nothing is one along parts that are not connected.
             let one_sided = low > -1e-6 * high.abs() || high < 1e-6 * low.abs();
-            if !one_sided && !(connected && cost < 1e-10) {
+            if !one_sided {
                 cuts.push(Cut { cost, v });
             }
         }
@@ -167,8 +168,7 @@ impl Csp {
             ));
             return Ok(None);
         }
-        let connected = graph.parts().1 == 1;
-        let cuts = pencil.cuts(b, connected)?;
+        let cuts = pencil.cuts(b)?;
         if cuts.is_empty() {
             notes.push("no cut is feasible under the constraints: plain normalised cuts instead".into());
             return Ok(None);
@@ -285,20 +285,20 @@ mod tests {
         }
         let b = pencil.choose_b(2);
         assert!((b - 0.8536).abs() < 1e-4);
-        let cuts = pencil.cuts(b, true).unwrap();
+        let cuts = pencil.cuts(b).unwrap();
         assert_eq!(cuts.len(), 1);
         assert!((checked_mu(&pencil, b, &cuts[0]) - 1.655).abs() < 1e-3 && (cuts[0].cost - 0.5057).abs() < 1e-4);
         proportional(&pencil, &cuts[0], [0.551, 0.313, -0.313, -0.551]);
 
         let without = Pencil::new(&path(), &along, 0.0).unwrap();
         let b = without.choose_b(2);
-        let cuts = without.cuts(b, true).unwrap();
+        let cuts = without.cuts(b).unwrap();
         assert!((checked_mu(&without, b, &cuts[0]) - 0.8431).abs() < 1e-3 && (cuts[0].cost - 0.5507).abs() < 1e-4);
 
         let against = [(1, 2, 1.0), (0, 1, -1.0), (2, 3, -1.0)];
         let pencil = Pencil::new(&path(), &against, 1.0).unwrap();
         let b = pencil.choose_b(2);
-        let cuts = pencil.cuts(b, true).unwrap();
+        let cuts = pencil.cuts(b).unwrap();
         assert_eq!(cuts.len(), 2);
         assert!((cuts[0].cost - 1.245).abs() < 1e-3 && (cuts[1].cost - 1.509).abs() < 1e-3);
         proportional(&pencil, &cuts[0], [0.357, -0.431, -0.431, 0.357]);

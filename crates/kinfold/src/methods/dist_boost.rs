@@ -156,7 +156,8 @@ mod tests {
         for seed in 0..4 {
             let mut rng = Rng::stream(seed, "dist-boost test", 0);
             let truth: Vec<u32> = (0..80).map(|i| i % 2).collect();
-            let rows: Vec<f64> = truth.iter().flat_map(|&c| [rng.normal() + 1.5 * f64::from(c), 2.0 * rng.normal()]).collect();
+            let rows: Vec<f64> =
+                truth.iter().flat_map(|&c| [rng.normal() + 1.5 * f64::from(c), 2.0 * rng.normal()]).collect();
             let data = Dataset::dense(&rows, 2).unwrap();
             let given = generate::balanced(&truth, 60, false, &mut rng).unwrap().constraints;
             let job = Job { settings: vec![("rounds".into(), "40".into())], ..Job::new("dist-boost", 2) };

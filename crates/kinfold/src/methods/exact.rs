@@ -23,7 +23,7 @@ crate::params! {
         /// Starts of the k-means that finds the first clusterings; 0 suits the number to the data.
         restarts: usize = 0, 0 => 100_000;
         /// Effort of the proof at most, in millions of looks at a candidate; 0 = until it is done or the time limit ends it.
-        work: usize = 0, 0 => 1_000_000_000;
+        work: f64 = 0.0, 0 => 1e12;
     }
 }
 
@@ -31,15 +31,15 @@ crate::params! {
 pub struct Exact(ExactParams);
 
 /// Chunklets up to which a proof is tried: the programme grows with the third power.
-const MOST_CHUNKLETS: usize = 3000;
+const MOST_CHUNKLETS: usize = 2000;
 /// Starts that are improved by exchanges at a time.
 const BATCH: usize = 16;
 
 impl Exact {
     fn starts(&self, n: usize) -> usize {
         match (self.0.restarts, n) {
-            (0, 0..=1000) => 200,
-            (0, 1001..=20_000) => 20,
+            (0, 0..=1000) => 50,
+            (0, 1001..=20_000) => 10,
             (asked, _) => restarts::how_many(asked, n),
         }
     }
@@ -57,7 +57,12 @@ impl Method for Exact {
         constraints: "hard: must-linked rows are one point, clusters with a cannot-link inside are never generated",
         cost: "a proof takes seconds up to some hundred chunklets in a few dimensions and grows exponentially; --time-limit \
                or Ctrl-C returns the best clustering with its bound and gap",
-        measured: "",
+        measured: "iris, k = 3, half must-links, half cannot-links, proven optimal in all of five draws each at 400, 300, 250, 200 and \
+                   150 constraints, in 0.01 to 0.06 s of one core (three draws timed; also at 100, 75, 37 and 0 constraints, up to \
+                   0.1 s); the LCC paper (Table 4) prints for CCCG 0.2, 0.5, 3.2 and 137.5 s at 400, 300, 250 and 200, and no \
+                   solution in 1800 s at 150. Iris without constraints, k = 2 to 10: the optima that du Merle et al. print, to \
+                   all six decimals. Wine, k = 3, no constraints: 2370689.686783 proven. Within 30 s of a busy machine not \
+                   proven: wine with 178 constraints (gap 0.5 %), glass, ecoli, ionosphere, wdbc",
         listens: Listens::Hard,
         sparse: true,
         sizes: false,
@@ -119,7 +124,7 @@ impl Method for Exact {
         if let (true, Some(error)) = (found.is_empty(), failed) {
             return Err(error);
         }
-        let work = if self.0.work == 0 { u64::MAX } else { self.0.work as u64 * 1_000_000 };
+        let work = if self.0.work == 0.0 { u64::MAX } else { (self.0.work * 1e6) as u64 };
         let proof = solve(ctx, &masses, &found, Plan { k, tolerance: self.0.tolerance, work });
         let mut notes = vec![format!(
             "{} LP rounds, {} clusters generated, {} branching nodes, {:.1} million candidates priced",

@@ -71,7 +71,9 @@ impl Method for KernelBoost {
         let mut pairs = Pairs::new(&links, data.n(), p.labelled_mass);
         if k == 1 || !pairs.links.iter().any(|l| l.2) {
             let mut plain = Clustering::from(restarts::plain(ctx, data, k)?);
-            plain.notes.extend((!links.is_empty()).then(|| "kernel-boost needs must-links: this is plain k-means".to_owned()));
+            plain
+                .notes
+                .extend((!links.is_empty()).then(|| "kernel-boost needs must-links: this is plain k-means".to_owned()));
             return Ok(plain);
         }
         let components = if p.components == 0 { k } else { p.components };
@@ -90,7 +92,8 @@ impl Method for KernelBoost {
             let g = components.min(tied.len());
             let posteriors = weak_mixture(ctx, data, &pairs.rows(2.0 * g as f64), &tied, g, &mut rng)?;
             let roots = roots(posteriors, g);
-            let kernel: Vec<f64> = pairs.links.iter().map(|&(a, b, _)| product(&roots, g, a as usize, b as usize)).collect();
+            let kernel: Vec<f64> =
+                pairs.links.iter().map(|&(a, b, _)| product(&roots, g, a as usize, b as usize)).collect();
             let now = pairs.shares();
             let mass = |together: bool| -> f64 {
                 let of = pairs.links.iter().zip(&now).zip(&kernel).filter(|((l, _), _)| l.2 == together);
@@ -200,7 +203,8 @@ mod tests {
         for seed in 0..4 {
             let mut rng = Rng::stream(seed, "kernel-boost test", 0);
             let truth: Vec<u32> = (0..80).map(|i| i % 2).collect();
-            let rows: Vec<f64> = truth.iter().flat_map(|&c| [rng.normal() + 1.5 * f64::from(c), 2.0 * rng.normal()]).collect();
+            let rows: Vec<f64> =
+                truth.iter().flat_map(|&c| [rng.normal() + 1.5 * f64::from(c), 2.0 * rng.normal()]).collect();
             let data = Dataset::dense(&rows, 2).unwrap();
             let given = generate::balanced(&truth, 60, false, &mut rng).unwrap().constraints;
             let job = Job { settings: vec![("rounds".into(), "40".into())], ..Job::new("kernel-boost", 2) };

@@ -26,9 +26,9 @@ crate::params! {
         /// Keep the diagonal of the affinities.
         diagonal: bool = false;
         /// Iterations of the semidefinite solver at most.
-        max_iter: usize = 2000, 1 => 1_000_000;
+        max_iter: usize = 1000, 1 => 1_000_000;
         /// Relative infeasibility and gap at which the kernel is good enough.
-        tolerance: f64 = 1e-5, 0 => 1;
+        tolerance: f64 = 1e-4, 0 => 1;
         /// Starts of k-means, of which the cheapest wins; 0 suits the number to the data.
         restarts: usize = 0, 0 => 10_000;
     }

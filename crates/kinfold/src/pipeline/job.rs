@@ -327,7 +327,8 @@ impl Run {
 
     /// How far above the optimum the objective can be at most, as a share of it.
     pub fn gap(&self) -> Option<f64> {
-        let over = |bound: f64| if self.objective > bound { (self.objective - bound) / self.objective.abs() } else { 0.0 };
+        let over =
+            |bound: f64| if self.objective > bound { (self.objective - bound) / self.objective.abs() } else { 0.0 };
         self.lower_bound.map(over)
     }
 

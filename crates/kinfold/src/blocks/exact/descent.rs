@@ -25,8 +25,7 @@ pub fn improve(masses: &Masses, k: usize, labels: &mut [u32]) {
                 let (mut left, mut right) = (sums[from as usize].clone(), sums[to as usize].clone());
                 for &x in &piece {
                     let x = x as usize;
-                    let (out, into) =
-                        if labels[x] == from { (&mut left, &mut right) } else { (&mut right, &mut left) };
+                    let (out, into) = if labels[x] == from { (&mut left, &mut right) } else { (&mut right, &mut left) };
                     out.remove(masses, x);
                     into.add(masses, x);
                 }

@@ -168,7 +168,10 @@ impl Masses {
             return 0.0;
         }
         let mean: Vec<f64> = sum.total.iter().map(|t| t / sum.weight).collect();
-        members.iter().map(|&i| self.scatter[i as usize] + self.weight[i as usize] * self.distance2(i as usize, &mean)).sum()
+        members
+            .iter()
+            .map(|&i| self.scatter[i as usize] + self.weight[i as usize] * self.distance2(i as usize, &mean))
+            .sum()
     }
     /// ‖x_i − y‖².
     pub fn distance2(&self, i: usize, y: &[f64]) -> f64 {

@@ -163,7 +163,8 @@ impl Master {
             };
             // A cluster that was put aside may be wanted again.
             let wanted = |(m, cost): &(Vec<u32>, f64)| {
-                cost - m.iter().map(|&b| weighted.prices.blocks[b as usize]).sum::<f64>() + weighted.prices.cluster < -1e-7
+                cost - m.iter().map(|&b| weighted.prices.blocks[b as usize]).sum::<f64>() + weighted.prices.cluster
+                    < -1e-7
             };
             let (back, stay): (Vec<_>, Vec<_>) = self.aside.drain(..).partition(wanted);
             self.aside = stay;

@@ -69,7 +69,8 @@ pub fn greedy(pool: &Pool, masses: &Masses, prices: &Prices, centres: &[Vec<f64>
         let mut rounding = Rounding::new(masses, prices, &useful);
         range
             .map(|at| {
-                let start = useful.get(at).map_or_else(|| centres[at - useful.len()].clone(), |&b| masses.point(b).to_vec());
+                let start =
+                    useful.get(at).map_or_else(|| centres[at - useful.len()].clone(), |&b| masses.point(b).to_vec());
                 rounding.around(start)
             })
             .collect::<Vec<_>>()
@@ -559,6 +560,12 @@ impl Region {
     fn clone_with(&self, buffer: Option<Vec<Candidate>>) -> Region {
         let mut candidates = buffer.unwrap_or_default();
         candidates.clone_from(&self.candidates);
-        Region { low: self.low.clone(), high: self.high.clone(), forced: self.forced.clone(), candidates, bound: self.bound }
+        Region {
+            low: self.low.clone(),
+            high: self.high.clone(),
+            forced: self.forced.clone(),
+            candidates,
+            bound: self.bound,
+        }
     }
 }

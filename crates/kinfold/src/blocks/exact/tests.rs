@@ -111,9 +111,12 @@ fn pricing_finds_the_cheapest_valid_cluster_of_all() {
         let (masses, _) = instance(2000 + seed);
         let mut rng = Rng::stream(seed, "prices", 0);
         let scale: f64 = masses.own.iter().sum::<f64>() / masses.len() as f64;
-        let prices =
-            Prices { blocks: (0..masses.len()).map(|_| 2.0 * scale * rng.unit()).collect(), cluster: scale * rng.unit() };
-        let all = (1u32..1 << masses.len()).map(|bits| (0..masses.len() as u32).filter(|b| bits >> b & 1 == 1).collect());
+        let prices = Prices {
+            blocks: (0..masses.len()).map(|_| 2.0 * scale * rng.unit()).collect(),
+            cluster: scale * rng.unit(),
+        };
+        let all =
+            (1u32..1 << masses.len()).map(|bits| (0..masses.len() as u32).filter(|b| bits >> b & 1 == 1).collect());
         let least = all
             .filter(|m: &Vec<u32>| masses.valid(m))
             .map(|m| pricing::reduced_cost(&masses, &prices, &m))
@@ -144,7 +147,9 @@ fn sampled(masses: &Masses, prices: &Prices, rng: &mut Rng) -> f64 {
     let value = |y: &[f64]| {
         let g = |b: usize| masses.weight[b] * masses.distance2(b, y) + masses.scatter[b] - prices.blocks[b];
         let members: Vec<u32> = (0..masses.len()).filter(|&b| g(b) < 0.0).map(|b| b as u32).collect();
-        if members.is_empty() { return (prices.cluster, y.to_vec()) };
+        if members.is_empty() {
+            return (prices.cluster, y.to_vec());
+        };
         (pricing::reduced_cost(masses, prices, &members), masses.sum(&members).mean())
     };
     let mut least = f64::INFINITY;
