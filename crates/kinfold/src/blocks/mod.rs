@@ -44,6 +44,7 @@ pub mod sdp;
 pub mod seeding;
 pub mod seeds;
 pub mod signed;
+pub mod single_moves;
 pub mod sizes;
 pub mod soft;
 pub mod spectral;
