@@ -2,8 +2,9 @@
 //! normalised cut vᵀL̄v with vᵀQ̄v ≥ α, Q_ij = belief in a constraint (+1 must-link, −1 cannot-link), L̄ and Q̄ scaled by
 //! D^(−1/2). Stationary points solve L̄v = λ(Q̄ − bI)v; here (Q̄ − bI)v = μ(L̄ + εI)v, feasible where μ > 0. The k − 1
 //! feasible vectors of smallest cut, weighted by 1 − cost, are clustered by k-means (`sign`: the best one by sign).
-//! b is half way between the k-th and next eigenvalue of Q̄, so that k vectors are feasible. O(n³).
-//! Rows without neighbours count as if they had the mean degree; without constraints it is normalised spectral clustering.
+//! The authors take b so large that just k vectors are feasible (`tight`); random constraints then pull these to a few
+//! rows and leave one cluster, so b is small by default, which departs from the paper. O(n³). Rows without neighbours
+//! count as if they had the mean degree; without constraints it is normalised spectral clustering.
 
 use super::{Clustering, Info, Listens, Method, Problem};
 use crate::blocks::affinity_graph::{AffinityGraph, cluster_embedded, normalised_embedding};
@@ -34,8 +35,10 @@ crate::params! {
         sigma: f64 = 0.0, 0 => f64::INFINITY;
         /// Which neighbour's distance is the width of the rbf-local kernel.
         neighbour: usize = 7, 1 => 1_000_000;
-        /// How well the constraints must hold, b = β/vol, below the largest eigenvalue of Q̄; 0 chooses it.
-        b: f64 = 0.0, 0 => f64::INFINITY;
+        /// How well the constraints must hold on the whole: b = β/vol as a share of the largest eigenvalue of Q̄.
+        strictness: f64 = 0.01, 0 => 1;
+        /// Take the largest b that leaves k vectors feasible, as the authors do, instead.
+        tight: bool = false;
         /// Q_ii of rows in a constraint.
         diagonal: f64 = 1.0, 0 => 1;
         /// How labels are read from the eigenvectors.
@@ -160,12 +163,9 @@ impl Csp {
         }
         let pencil = Pencil::new(graph, pairs, self.0.diagonal)?;
         let k = if self.0.labels == Reading::Sign { 2 } else { k };
-        let b = if self.0.b > 0.0 { self.0.b } else { pencil.choose_b(k) };
+        let b = if self.0.tight { pencil.choose_b(k) } else { self.0.strictness * pencil.strengths[0] };
         if !(b < pencil.strengths[0]) {
-            notes.push(format!(
-                "no cut satisfies the constraints to b = {b}, the largest possible is {}: plain normalised cuts instead",
-                pencil.strengths[0]
-            ));
+            notes.push(format!("no cut satisfies the constraints to b = {b}: plain normalised cuts instead"));
             return Ok(None);
         }
         let cuts = pencil.cuts(b)?;
@@ -315,12 +315,12 @@ mod tests {
                 given.add_pair(if (i + j) % 2 == 0 { Kind::MustLink } else { Kind::CannotLink }, i, j).unwrap();
             }
         }
-        for (labels, b) in [("k-means", "0"), ("sign", "0"), ("k-means", "1000")] {
-            let settings = vec![("labels".into(), labels.into()), ("b".into(), b.into())];
+        for (labels, strictness) in [("k-means", "0.01"), ("sign", "0.5"), ("k-means", "1")] {
+            let settings = vec![("labels".into(), labels.into()), ("strictness".into(), strictness.into())];
             let job = Job { settings, ..Job::new("csp", 2) };
             let run = job.run(&RunContext::new(0), &data, &given).unwrap();
-            assert_eq!(run.violations.broken(), 0, "{labels} {b}");
-            assert_eq!(run.notes.is_empty(), b == "0", "{:?}", run.notes);
+            assert_eq!(run.violations.broken(), 0, "{labels} {strictness}");
+            assert_eq!(run.notes.is_empty(), strictness != "1", "{:?}", run.notes);
         }
     }
 }
