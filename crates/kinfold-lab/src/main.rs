@@ -2,6 +2,7 @@
 
 mod fold_table;
 mod fuzz;
+mod index_speed;
 mod trust_table;
 mod validation;
 
@@ -22,6 +23,8 @@ enum Experiment {
     TrustTable(trust_table::TrustTable),
     /// Choosing k with constraints: Tables 2 to 7 of Duarte, Fred & Duarte (2013) beside the printed numbers
     Validation(validation::ValidationArgs),
+    /// Time and memory of the pairwise indices
+    IndexSpeed(index_speed::IndexSpeedArgs),
     /// Random attacks on the readers and the constraint layer
     Fuzz(fuzz::FuzzArgs),
 }
@@ -31,6 +34,7 @@ fn main() -> std::process::ExitCode {
         Experiment::FoldTable(args) => fold_table::run(&args),
         Experiment::TrustTable(table) => table.run().map(|()| true).map_err(|e| e.to_string()),
         Experiment::Validation(args) => validation::run(&args),
+        Experiment::IndexSpeed(args) => index_speed::run(&args),
         Experiment::Fuzz(args) => fuzz::run(&args),
     };
     match done {
