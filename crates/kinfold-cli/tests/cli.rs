@@ -400,3 +400,69 @@ fn methods_that_need_memory_for_every_pair_of_rows_say_so_and_keep_to_the_limit(
         &["'plenty' is not an amount of memory like 500MB"],
     );
 }
+
+#[test]
+fn choose_k_gives_a_table_a_bound_a_reason_and_a_picture() {
+    let (place, iris) = (Place::new(), example("iris.csv"));
+    let (answers, picture, labels) = (place.path("a.csv"), place.path("k.svg"), place.path("l.csv"));
+    kinfold(&["simulate", &iris, "--truth", "species", "--amount", "n", "-o", &answers]);
+    let args = ["choose-k", &iris, "-c", &answers, "-k", "2..6", "--method", "kmeans", "--truth", "species"];
+    let done = kinfold(&[args.as_slice(), &["--plot", &picture, "-o", &labels]].concat());
+    let text = out(&done);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    for word in ["S+CS", "NH", "smallest k that keeps every cannot-link", "criteria", "k = "] {
+        assert!(text.contains(word), "'{word}' is not in: {text}");
+    }
+    assert!(std::fs::read_to_string(&picture).unwrap().starts_with("<svg"));
+    let value = json(&[args.as_slice(), &["--json", "-q"]].concat());
+    assert_eq!(value["candidates"].as_array().unwrap().len(), 5);
+    let k = value["k"].as_u64().unwrap();
+    assert!(value["candidates"].as_array().unwrap().iter().any(|c| c["k"] == k));
+    assert!(value["smallest_k"]["lower"].as_u64().unwrap() >= 2);
+    assert!(!value["reason"].as_str().unwrap().is_empty());
+    let clusters = std::fs::read_to_string(&labels).unwrap();
+    let used: std::collections::BTreeSet<&str> =
+        clusters.lines().skip(1).filter_map(|l| l.rsplit(',').next()).collect();
+    assert_eq!(used.len() as u64, k);
+
+    let by = json(&[args.as_slice(), &["--json", "-q", "--by", "S"]].concat());
+    assert_eq!(by["k"], 2);
+    refused(&[args.as_slice(), &["--by", "X"]].concat(), 2, &["'X'", "NH+CS"]);
+    refused(&["choose-k", &iris, "-k", "6..2"], 2, &["6..2", "2..20"]);
+}
+
+#[test]
+fn cluster_chooses_k_when_asked_to() {
+    let iris = example("iris.csv");
+    for k in ["2..5", "auto"] {
+        let args = ["cluster", &iris, "-k", k, "--method", "kmeans", "--truth", "species", "--json", "-q"];
+        let value = json(&args);
+        assert_eq!(value["k"], value["choice_of_k"]["k"]);
+        assert_eq!(value["sizes"].as_array().unwrap().len() as u64, value["k"].as_u64().unwrap());
+    }
+    let done = kinfold(&["cluster", &iris, "-k", "2..4", "--method", "kmeans", "--truth", "species"]);
+    assert_eq!(out(&done).lines().count(), 151);
+    assert!(err(&done).contains("criteria"), "{}", err(&done));
+}
+
+#[test]
+fn eval_scores_the_rows_themselves() {
+    let (place, iris) = (Place::new(), example("iris.csv"));
+    let labels = place.path("l.csv");
+    kinfold(&["cluster", &iris, "-k", "3", "--method", "kmeans", "--truth", "species", "-o", &labels, "-q"]);
+    let value = json(&["eval", &labels, "--data", &iris, "--truth", "species", "--json"]);
+    // scikit-learn's scores of the best 3-means of iris.
+    for (name, expected) in [("silhouette", 0.5528), ("calinski_harabasz", 561.63), ("davies_bouldin_loss", 0.6620)] {
+        let found = value["scores"][name].as_f64().unwrap();
+        assert!((found / expected - 1.0).abs() < 1e-3, "{name} {found}");
+    }
+    assert!(value["scores"]["nmi"].as_f64().unwrap() > 0.7);
+    let sampled = json(&["eval", &labels, "--data", &iris, "--truth", "species", "--sample", "50", "--json"]);
+    let found = sampled["scores"]["silhouette"].as_f64().unwrap();
+    let error = sampled["errors"]["silhouette"].as_f64().unwrap();
+    assert!(error > 0.0 && (found - 0.5528).abs() < 5.0 * error, "{found} {error}");
+    let noise = place.file("n.csv", "id,label\n0,0\n1,0\n2,1\n3,1\n4,-1\n5,-1\n");
+    let value = json(&["eval", &noise, "--data", &iris, "--json"]);
+    assert_eq!(value["k"], 2);
+    assert!(value["scores"]["silhouette"].is_number());
+}

@@ -4,6 +4,7 @@ mod apc;
 mod ask_table;
 mod fold_table;
 mod fuzz;
+mod index_speed;
 mod trust_table;
 mod validation;
 
@@ -28,6 +29,8 @@ enum Experiment {
     Apc(apc::ApcSuite),
     /// Learning curves of the query strategies, and the bar of `auto`
     AskTable(ask_table::AskTable),
+    /// Time and memory of the pairwise indices
+    IndexSpeed(index_speed::IndexSpeedArgs),
     /// Random attacks on the readers and the constraint layer
     Fuzz(fuzz::FuzzArgs),
 }
@@ -39,6 +42,7 @@ fn main() -> std::process::ExitCode {
         Experiment::Validation(args) => validation::run(&args),
         Experiment::Apc(suite) => suite.run(),
         Experiment::AskTable(table) => table.run(),
+        Experiment::IndexSpeed(args) => index_speed::run(&args),
         Experiment::Fuzz(args) => fuzz::run(&args),
     };
     match done {

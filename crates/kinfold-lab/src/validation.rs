@@ -210,6 +210,15 @@ fn write_case(out: &mut impl Write, case: &Case, choice: &KChoice) -> std::io::R
             c.run.sizes.iter().min().unwrap_or(&0),
             c.run.objective
         );
+        let (v, n) = (&c.run.violations, c.run.labels.len() as f64);
+        let same = c.run.sizes.iter().map(|&s| s as f64 * (s as f64 - 1.0)).sum::<f64>() / (n * (n - 1.0));
+        line += &format!(
+            ",ml={},ml_kept={},cl={},cl_kept={},same={same:.5}",
+            v.must_link_pairs,
+            v.must_link_pairs - v.must_link,
+            v.cannot_link_pairs,
+            v.cannot_link_pairs - v.cannot_link
+        );
         for criterion in &choice.criteria {
             let value = criterion.values[at].map_or("nan".to_owned(), |v| format!("{:.6}", v.value));
             line += &format!(",{}={value}", criterion.name);

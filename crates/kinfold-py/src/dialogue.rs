@@ -120,7 +120,14 @@ impl Talk {
 
     /// An answer about any pair; a weight of `None` is hard.
     #[pyo3(signature = (a, b, text, weight=None))]
-    fn tell(&self, py: Python<'_>, a: usize, b: usize, text: &str, weight: Option<f64>) -> PyResult<(&'static str, u64, String)> {
+    fn tell(
+        &self,
+        py: Python<'_>,
+        a: usize,
+        b: usize,
+        text: &str,
+        weight: Option<f64>,
+    ) -> PyResult<(&'static str, u64, String)> {
         let reply = reply(py, text)?;
         let done = py.detach(|| self.lock().map(|mut d| d.tell(a, b, reply, weight)));
         Ok(heard(done?.map_err(|e| errors::plain(py, &e))?))

@@ -153,12 +153,14 @@ pub fn to_json(choice: &KChoice, consistency: Option<&[Option<f64>]>) -> Value {
 
 /// Criteria in the order of the table: what decided, then the constraints, then the indices.
 fn columns(choice: &KChoice) -> Vec<&Criterion> {
-    let mut shown: Vec<&Criterion> = choice.criteria.iter().filter(|c| c.k.is_some() && c.name != "gap").collect();
+    let mut shown: Vec<&Criterion> =
+        choice.criteria.iter().filter(|c| c.k.is_some() && c.name != choice.recommended.by).collect();
     shown.sort_by_key(|c| match c.name.as_str() {
-        "CS" => 0,
-        name if name.contains("+CS") => 2,
-        name if name.starts_with("S") || name.starts_with("NH") => 1,
-        _ => 3,
+        "agree" | "shape" => 0,
+        "gap" | "CS" => 1,
+        "S" | "NH" => 2,
+        name if name.contains("+CS") => 3,
+        _ => 4,
     });
     shown
 }

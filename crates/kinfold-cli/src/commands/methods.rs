@@ -15,9 +15,7 @@ pub fn run(session: &Session, name: Option<&str>, markdown: bool) -> Done {
             let all: Vec<_> = METHODS.iter().map(json).collect();
             let metrics: Vec<_> = METRICS.iter().map(metric_json).collect();
             let index = |e: &kinfold::indices::Entry| serde_json::json!({ "name": e.name, "summary": e.summary, "needs": e.needs });
-            let internal = |e: &kinfold::indices::InternalEntry| {
-                serde_json::json!({ "name": e.name, "summary": e.summary, "needs": "rows" })
-            };
+            let internal = |e: &kinfold::indices::InternalEntry| serde_json::json!({ "name": e.name, "summary": e.summary, "needs": "rows" });
             let external = kinfold::indices::INDICES.iter().map(index);
             let scores: Vec<_> = external.chain(kinfold::indices::INTERNAL.iter().map(internal)).collect();
             let version = SCHEMA_VERSION;

@@ -2,7 +2,7 @@
 //! (one dendrogram for all k where the method has one); every clustering is judged by what it does to constraints it did
 //! not see ([`Tally`]: the gap over held-out constraints), by the internal indices on the rows as given and on learned
 //! distances, each also weighted with the share of constraints kept (Duarte et al. 2013, eq. 4).
-//! The cannot-links prove a lower bound; the recommendation is [`recommend`](recommend::recommend)'s.
+//! The cannot-links prove a lower bound; how one k is recommended is told in `recommend.rs`.
 
 mod folds;
 mod recommend;
@@ -187,13 +187,14 @@ impl ChooseK {
         if candidates.is_empty() {
             return Err(first_error.unwrap_or_else(|| Error::Parameter(format!("no k of {first}..{last} is possible"))));
         }
-        // Unequal tests would compare unequal things.
-        if candidates.iter().any(|c| c.held_out.is_none()) {
+        // A run that was stopped among the folds has tested some k and not others.
+        if ctx.checkpoint().is_err() && candidates.iter().any(|c| c.held_out.is_none()) {
             candidates.iter_mut().for_each(|c| c.held_out = None);
         }
 
-        let (criteria, looked_at, stopped) = self.judge(ctx, data, &chunklets, &candidates, &mut notes)?;
+        let (mut criteria, looked_at, stopped) = self.judge(ctx, data, &chunklets, &candidates, &mut notes)?;
         let proven = if conflicts.is_empty() { lower } else { 1 };
+        criteria.splice(..0, recommend::own_criteria(&candidates, &criteria));
         let recommended = recommend::recommend(&candidates, &criteria, proven);
         let stopped = stopped.or(ctx.checkpoint().err());
         let elapsed = begun.elapsed();

@@ -46,6 +46,19 @@ impl Tally {
         self.by_chance += other.by_chance;
         self.units += other.units;
     }
+    /// Of so many tests, those that clusters of these sizes would pass by chance.
+    pub(super) fn chance_of(labels: &[u32], together: f64, apart: f64) -> f64 {
+        let mut sizes: Vec<f64> = Vec::new();
+        for &l in labels {
+            if sizes.len() <= l as usize {
+                sizes.resize(l as usize + 1, 0.0);
+            }
+            sizes[l as usize] += 1.0;
+        }
+        let n = labels.len() as f64;
+        let same = sizes.iter().map(|s| s * (s - 1.0)).sum::<f64>() / (n * (n - 1.0)).max(1.0);
+        together * same + apart * (1.0 - same)
+    }
     /// Tests made.
     pub fn tests(&self) -> f64 {
         self.together + self.apart
@@ -148,19 +161,9 @@ impl Fold {
             }
         }
         self.groups.iter().for_each(|g| g.test(labels, &mut tally));
-        let mut sizes: Vec<f64> = Vec::new();
-        for &l in labels {
-            if sizes.len() <= l as usize {
-                sizes.resize(l as usize + 1, 0.0);
-            }
-            sizes[l as usize] += 1.0;
-        }
-        // Chance that two different rows share a cluster.
-        let n = labels.len() as f64;
-        let same = sizes.iter().map(|s| s * (s - 1.0)).sum::<f64>() / (n * (n - 1.0)).max(1.0);
         let rows: usize = self.groups.iter().map(|g| g.rows.iter().filter(|r| r.2).count()).sum();
         tally.units = (self.pairs.len() + rows) as f64;
-        tally.by_chance = tally.together * same + tally.apart * (1.0 - same);
+        tally.by_chance = Tally::chance_of(labels, tally.together, tally.apart);
         tally
     }
 }
