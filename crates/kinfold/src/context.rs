@@ -123,7 +123,7 @@ impl RunContext {
     /// A silent context on threads that exist already.
     pub fn on_pool(seed: u64, pool: &Pool) -> RunContext {
         let (progress, cancel) = (Arc::new(Silent), CancelToken::new());
-        RunContext { seed, pool: pool.clone(), progress, cancel, deadline: None }
+        RunContext { seed, pool: pool.clone(), progress, cancel, deadline: None, memory: DEFAULT_MEMORY }
     }
     /// Works on this many threads (0 = all cores). Results do not depend on it.
     pub fn with_threads(mut self, threads: usize) -> RunContext {
