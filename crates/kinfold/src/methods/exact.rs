@@ -58,11 +58,13 @@ impl Method for Exact {
         cost: "a proof takes seconds up to some hundred chunklets in a few dimensions and grows exponentially; --time-limit \
                or Ctrl-C returns the best clustering with its bound and gap",
         measured: "iris, k = 3, half must-links, half cannot-links, proven optimal in all of five draws each at 400, 300, 250, 200 and \
-                   150 constraints, in 0.01 to 0.06 s of one core (three draws timed; also at 100, 75, 37 and 0 constraints, up to \
-                   0.1 s); the LCC paper (Table 4) prints for CCCG 0.2, 0.5, 3.2 and 137.5 s at 400, 300, 250 and 200, and no \
-                   solution in 1800 s at 150. Iris without constraints, k = 2 to 10: the optima that du Merle et al. print, to \
-                   all six decimals. Wine, k = 3, no constraints: 2370689.686783 proven. Within 30 s of a busy machine not \
-                   proven: wine with 178 constraints (gap 0.5 %), glass, ecoli, ionosphere, wdbc",
+                   150 constraints, in 0.01 to 0.06 s of processor time on one core (three draws timed; also at 100, 75, 37 and 0 \
+                   constraints, up to 0.1 s); the LCC paper (Table 4) prints for CCCG 0.2, 0.5, 3.2 and 137.5 s at 400, 300, 250 and \
+                   200, and no solution in 1800 s at 150, on other draws and another machine. Iris without \
+                   constraints, k = 2 to 10: the known global optima, to all six decimals. One draw each in 30 s of a busy \
+                   machine: proven are wine without constraints (2370689.686783), breast-tissue with 106 and 26, soybean-small \
+                   with 20; not proven wine with 178 (gap 0.5 %) and 89 (61 %), ionosphere with 351 (13 %), soybean-small without \
+                   (28 %), glass with 214 (35 %) and 53 (72 %), wdbc with 569 (39 %): more columns, weaker bounds",
         listens: Listens::Hard,
         sparse: true,
         sizes: false,

@@ -3,9 +3,9 @@
 //! cannot-links (s² − ‖v‖²_A), v the difference of the pair, s the largest distance between rows under A.
 //! Rows in a constraint are placed one by one where J is least; centres are means; A = m·S⁻¹ minimises J for the rest fixed.
 //! Departs from the paper: labels are kept between iterations, sweeps go on until nothing moves, whole chunklets may move,
-//! variances have a floor, small clusters borrow from the pooled metric, every second restart begins with equal variances,
-//! the best J met is returned (finding s again can raise it). Cost per iteration O(n·k·dims), full metrics O(n·dims²) more,
-//! plus the farthest pair and sweeps over the constraints.
+//! in the end single rows with the centres following, variances have a floor, small clusters borrow from the pooled metric,
+//! every second restart begins with equal variances, the best J met is returned (finding s again can raise it). Cost per
+//! iteration O(n·k·dims), full metrics O(n·dims²) more, plus the farthest pair and sweeps over the constraints.
 
 use super::{Chosen, Clustering, Info, Listens, Method, Problem};
 use crate::blocks::farthest::farthest_pair;
@@ -14,6 +14,7 @@ use crate::blocks::linalg::gram_of_columns;
 use crate::blocks::lloyd::cheapest;
 use crate::blocks::mahalanobis::Metric;
 use crate::blocks::seeding::Start;
+use crate::blocks::single_moves::single_moves;
 use crate::blocks::soft::Soft;
 use crate::blocks::units::Units;
 use crate::blocks::{means, restarts, seeding};
@@ -64,6 +65,8 @@ crate::params! {
         sweeps: usize = 20, 1 => 1_000_000;
         /// Let whole chunklets move at once.
         whole: bool = true;
+        /// Where nothing moves any more, try single rows with the centres following (single metrics).
+        refine: bool = true;
         /// Let a broken cannot-link only ever widen a column (diagonal metrics), as some programs do.
         clip: bool = false;
     }
@@ -279,6 +282,9 @@ impl<'a> Instance<'a> {
             let previous = labels.clone();
             rng.shuffle(&mut order);
             now.assign(ctx, &centres, &order, &mut labels);
+            if labels == previous && self.params.refine && ctx.checkpoint().is_ok() {
+                now.refine(ctx, &mut labels)?;
+            }
             self.fill_empty(&now, &centres, &mut labels);
             centres = self.means(&labels, &centres);
             let learned = self.learn(&now, &labels, &centres)?;
@@ -539,6 +545,21 @@ impl Prepared<'_> {
         let mut energy = Pairs { of: self };
         settle(&mut energy, &sweep, &mut placed);
         rows.iter().zip(&placed).for_each(|(&row, &label)| labels[row as usize] = label);
+    }
+
+    /// Moves of single rows under the metric that all clusters share.
+    fn refine(&self, ctx: &RunContext, labels: &mut [u32]) -> Result<()> {
+        let [metric] = &self.metrics[..] else { return Ok(()) };
+        let y = metric.map_all(&self.of.x);
+        let mut data = Dataset::dense(y.values(), y.cols())?;
+        if let Some(weights) = self.of.weights {
+            data = data.with_weights(weights)?;
+        }
+        let alone = Chunklets::singletons(y.rows());
+        let units = Units::rows(&data, &alone, self.of.soft.rows().to_vec());
+        let mut centres = means::means(&data, labels, self.of.k).0;
+        single_moves(ctx, &units, &mut Pairs { of: self }, labels, &mut centres);
+        Ok(())
     }
 
     /// J.
