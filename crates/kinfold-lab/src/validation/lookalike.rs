@@ -82,6 +82,7 @@ impl Draw<'_> {
         }
     }
     /// Points along an arc, blurred across it.
+    #[allow(clippy::too_many_arguments)]
     fn arc(&mut self, class: u32, count: usize, centre: [f64; 2], radius: f64, blur: f64, from: f64, to: f64) {
         for _ in 0..count {
             let (t, r) = (from + (to - from) * self.rng.unit(), radius + blur * self.rng.normal());

@@ -379,6 +379,7 @@ mod tests {
     #[test]
     fn elimination_is_enumeration_and_propagation_is_both_on_trees_and_near_them_elsewhere() {
         let mut rng = Rng::stream(4, "marginals test", 0);
+        let (mut errors, mut count) = (0.0, 0.0);
         for case in 0..60 {
             let n = 2 + rng.below(6);
             let k = 2 + rng.below(3);
@@ -398,10 +399,18 @@ mod tests {
             assert!((found.log_z - z.ln()).abs() < 1e-10 && found.approximate == 0);
             let (p, found) = infer(n, &edges, k, &phi, 0.0);
             let is_tree = edges.len() == n - 1;
-            close(&p, &truth, if is_tree { 1e-4 } else { 0.1 });
+            if is_tree {
+                close(&p, &truth, 1e-4);
+            } else {
+                // On a cycle it is an approximation without a bound, but one that is close in the mean.
+                errors += p.iter().zip(&truth).map(|(a, b)| (a - b).abs()).sum::<f64>();
+                count += p.len() as f64;
+                assert!(p.chunks(k).all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-9));
+            }
             assert!(!is_tree || (found.log_z - z.ln()).abs() < 1e-4);
             assert_eq!(found.approximate, 1);
         }
+        assert!(count > 50.0 && errors / count < 0.05, "{} of {count}", errors / count);
         // On a cycle log Z is Bethe's: a triangle in three colours has 6 labellings and 3³·(2/3)³ = 8 by his count.
         let (_, found) = infer(3, &[(0, 1), (1, 2), (0, 2)], 3, &[1.0; 9], 0.0);
         assert!((found.log_z - 8f64.ln()).abs() < 1e-9);

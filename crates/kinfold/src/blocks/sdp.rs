@@ -75,7 +75,7 @@ pub fn unit_diagonal(ctx: &RunContext, c: &[f64], n: usize, zeros: &[(u32, u32)]
         selected[a as usize * n + b as usize] = true;
         selected[b as usize * n + a as usize] = true;
     }
-    let one = |at: usize| if at % (n + 1) == 0 { 1.0 } else { 0.0 };
+    let one = |at: usize| if at.is_multiple_of(n + 1) { 1.0 } else { 0.0 };
     let mut x: Vec<f64> = (0..n * n).map(one).collect();
     let mut s = vec![0.0; n * n];
     let (mut mu, mut next) = (FIRST_MU, ADJUST);

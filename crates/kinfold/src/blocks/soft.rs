@@ -153,6 +153,7 @@ impl Soft {
 }
 
 /// The rows that some pair speaks of, ascending, and the pairs in the order given, rows as numbers among those.
+#[allow(clippy::type_complexity)]
 pub fn numbered_pairs(given: &ConstraintSet) -> (Vec<u32>, Vec<(u32, u32, Kind, f64)>) {
     let mut rows: Vec<u32> = given.expanded().flat_map(|p| [p.a, p.b]).collect();
     rows.sort_unstable();

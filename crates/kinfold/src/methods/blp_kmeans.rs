@@ -63,10 +63,11 @@ impl Method for BlpKmeans {
 
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
         let (data, k) = (problem.data, problem.k);
-        let units = Units::all(data, problem.chunklets);
-        let soft = Soft::new(problem.given, problem.chunklets, self.0.penalty * spread(data))?;
+        let hard = hard(problem.given)?;
+        let units = Units::all(data, &hard);
+        let soft = Soft::new(problem.given, &hard, self.0.penalty * spread(data))?;
         let count = restarts::how_many(self.0.restarts, data.n());
-        let potts = Potts::new(units.bound(), &soft.prices(problem.chunklets), k);
+        let potts = Potts::new(units.bound(), &soft.prices(&hard), k);
         let outcome = restarts::best_of(ctx, count, data.n() * data.dims(), |ctx, r| {
             let centres = self.0.init.draw(&ctx.pool, &units, k, &mut ctx.rng("seeding", r));
             self.start(ctx, &units, potts.clone(), &soft, centres)
@@ -76,10 +77,11 @@ impl Method for BlpKmeans {
 
     fn objective<F: Float>(&self, problem: &Problem<'_, F>, clustering: &Clustering) -> f64 {
         let squares = means::sum_of_squares(problem.data, &clustering.labels, problem.k);
-        match Soft::new(problem.given, problem.chunklets, self.0.penalty * spread(problem.data)) {
-            Ok(soft) => squares + soft.broken(|c| clustering.labels[problem.chunklets.members(c)[0] as usize]),
-            Err(_) => f64::NAN,
-        }
+        let price = |hard: Chunklets| {
+            let soft = Soft::new(problem.given, &hard, self.0.penalty * spread(problem.data))?;
+            Ok(soft.broken(|c| clustering.labels[hard.members(c)[0] as usize]))
+        };
+        squares + hard(problem.given).and_then(price).unwrap_or(f64::NAN)
     }
 }
 
@@ -135,6 +137,11 @@ impl BlpKmeans {
         units.spread(&labels, &mut of_rows);
         Ok(Outcome { labels: of_rows, centres, trace, termination, exact })
     }
+}
+
+/// What follows from the constraints without a price.
+fn hard(given: &ConstraintSet) -> Result<Chunklets> {
+    Ok(given.close_lenient(f64::INFINITY)?.0)
 }
 
 /// Σ w‖x − mean‖² / Σ w.

@@ -266,7 +266,11 @@ impl<'a> Instance<'a> {
     /// very different scale hide the clusters from plain ones.
     fn first_metric(&self, r: u64) -> Metric {
         let variances: Vec<f64> = self.floor.iter().map(|f| f / FLOOR).collect();
-        if r % 2 == 0 { Metric::identity(self.x.cols()) } else { Metric::diagonal(&variances, 1.0, &self.floor) }
+        if r.is_multiple_of(2) {
+            Metric::identity(self.x.cols())
+        } else {
+            Metric::diagonal(&variances, 1.0, &self.floor)
+        }
     }
 
     fn descend(&self, ctx: &RunContext, mut centres: Matrix, metric: Metric, mut rng: Rng) -> Result<State> {

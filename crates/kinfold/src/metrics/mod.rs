@@ -100,6 +100,7 @@ pub struct Entry {
     /// Its parameters.
     pub parameters: fn() -> Vec<Parameter>,
     /// Makes it from `name = value` settings.
+    #[allow(clippy::type_complexity)]
     pub build: fn(&[(String, String)]) -> Result<Box<dyn AnyMetric>>,
 }
 

@@ -266,6 +266,7 @@ impl Dialogue {
     }
 
     /// What comes next. Asked again without an answer it says the same.
+    #[allow(clippy::should_implement_trait)] // A dialogue has no end of its own, and may fail.
     pub fn next(&mut self) -> Result<Next> {
         if let Some(open) = &self.open {
             return Ok(Next::Ask(open.clone()));

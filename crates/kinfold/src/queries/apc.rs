@@ -98,7 +98,7 @@ impl Apc {
     fn choose(&self, sight: &Sight<'_>, state: &State) -> u32 {
         let asked = state.counts[1] + state.counts[3];
         if asked < 10 {
-            return if asked % 2 == 0 { NEAR } else { FAR };
+            return if asked.is_multiple_of(2) { NEAR } else { FAR };
         }
         let rate = |at: usize| (state.counts[at] as f64 + 1.0) / (state.counts[at + 1] as f64 + 2.0);
         let better = if rate(0) >= rate(2) { NEAR } else { FAR };

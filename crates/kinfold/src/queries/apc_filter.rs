@@ -117,7 +117,7 @@ fn median_distance(ground: &Ground) -> f64 {
         return 1.0;
     }
     let at = d.len() / 2;
-    let even = d.len() % 2 == 0;
+    let even = d.len().is_multiple_of(2);
     let (below, upper, _) = d.select_nth_unstable_by(at, f64::total_cmp);
     let upper = upper.sqrt();
     let lower = if even { below.iter().copied().fold(0.0, f64::max).sqrt() } else { upper };

@@ -164,7 +164,7 @@ impl Cobras {
 
     /// Splits the cell in hand and goes on to merging; a cell that cannot be split is put back and marked.
     fn split(&self, sight: &Sight<'_>, state: &mut State) -> Result<()> {
-        let (cell, level) = (state.counts[0] as usize, state.counts[1].max(1).min(20));
+        let (cell, level) = (state.counts[0] as usize, state.counts[1].clamp(1, 20));
         let rows = state.cells[cell].clone();
         let found = cells(sight.ground, &rows, 1usize << level, self.0.restarts)?;
         if found.len() < 2 {
