@@ -614,7 +614,7 @@ fn memory(text: &str) -> Result<u64, String> {
         _ => return Err(wrong()),
     };
     let bytes = number * unit;
-    if bytes >= 1.0 && bytes < 1e18 { Ok(bytes as u64) } else { Err(wrong()) }
+    if (1.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
 #[cfg(test)]

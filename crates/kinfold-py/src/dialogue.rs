@@ -2,12 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use kinfold::constraints::Kind;
 use kinfold::context::RunContext;
 use kinfold::methods::Typed;
 use kinfold::pipeline::{Conduct, Dialogue, Heard, Next, Oracle, Reply, Saved, Simulation};
 use kinfold::queries::{Ground, Question};
-use numpy::PyArray1;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -131,7 +131,7 @@ impl Given {
         if labels.len() != self.set.n() {
             return Err(errors::data(py, format!("{} labels were given for {} rows", labels.len(), self.set.n())));
         }
-        violations(py, &self.set, &self.set.violations(labels, most), &names(ids.as_ref()))
+        violations(py, &self.set, &self.set.violations(labels, most), names(ids.as_ref()))
     }
 }
 

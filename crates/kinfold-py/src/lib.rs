@@ -1,6 +1,9 @@
 //! The one door from Python into kinfold. Thin on purpose: arrays are borrowed, the interpreter is let go while the
 //! engine works, errors keep their sentences. Everything that looks like scikit-learn is in `python/kinfold`.
 
+// What crosses the border are tuples: Python has no use for names of ours.
+#![allow(clippy::type_complexity)]
+
 mod choose;
 mod data;
 mod dialogue;

@@ -145,6 +145,7 @@ pub fn fit(
 
 /// The clustering in another thread, at most one at a time.
 struct Background {
+    #[allow(clippy::type_complexity)]
     results: Option<Receiver<(u64, Result<Vec<u32>, Failure>)>>,
     cancel: CancelToken,
     method: String,

@@ -145,7 +145,7 @@ pub fn to_json(choice: &KChoice, consistency: Option<&[Option<f64>]>) -> Value {
         "smallest_k": choice.smallest.as_ref().map(|s| json!({ "lower": s.lower, "upper": s.upper, "exact": s.exact() })),
         "method": choice.candidates[0].run.method,
         "rows_looked_at": choice.looked_at,
-        "stopped": choice.stopped.map(|s| kinfold::context::Termination::from(s)),
+        "stopped": choice.stopped.map(kinfold::context::Termination::from),
         "notes": choice.notes,
         "elapsed_seconds": choice.elapsed.as_secs_f64(),
     })

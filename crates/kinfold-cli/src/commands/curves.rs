@@ -58,7 +58,7 @@ pub fn run(session: &Session, args: &SimulateArgs) -> Done {
         Ok(View::F64(data)) => Ground::new(&data, &pool),
         Err(e) => Err(e),
     };
-    let ground = Arc::new(ground.map_err(|e| Failure::from(e))?);
+    let ground = Arc::new(ground.map_err(Failure::from)?);
     let mut curves = Vec::new();
     let total = args.ask.len() as u64 * args.seeds;
     let mut done = 0;

@@ -101,11 +101,8 @@ const NOISE: &str = "-1";
 /// A row in no cluster is its own cluster.
 fn alone_if_noise(labels: &mut [u32], names: &[String]) {
     let Some(noise) = names.iter().position(|name| name == NOISE) else { return };
-    let mut next = names.len() as u32;
-    for label in labels.iter_mut().filter(|l| **l as usize == noise) {
-        *label = next;
-        next += 1;
-    }
+    let alone = labels.iter_mut().filter(|l| **l as usize == noise);
+    alone.zip(names.len() as u32..).for_each(|(label, next)| *label = next);
 }
 
 /// The table with the rows and the classes.

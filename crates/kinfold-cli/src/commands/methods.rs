@@ -143,7 +143,7 @@ fn memory(entry: &Entry) -> Vec<String> {
     for p in (entry.parameters)().iter().filter(|p| p.sort.contains(" | ")) {
         let needy = |value: &&str| needs(&[(p.name.to_owned(), (*value).to_owned())]);
         let values: Vec<&str> = p.sort.split(" | ").filter(|value| needy(value) > 0).collect();
-        if let Some(most) = values.iter().map(|value| needy(value)).max() {
+        if let Some(most) = values.iter().map(needy).max() {
             list.push(format!("{} = {}: {}", p.name, values.join(", "), told(most)));
         }
     }
