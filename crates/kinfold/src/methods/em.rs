@@ -65,7 +65,11 @@ impl Method for Em {
         sizes: false,
         represents: false,
         monotone: false,
-        measured: "",
+        measured: "Weights, means, covariances and likelihoods equal scikit-learn 1.9's GaussianMixture to 1e-8 after 25 iterations from \
+                the same labels (six sets, all four shapes, no shrinking), and so do the fits from own starts where components are \
+                far apart. NMI (printed by Atwa & Almazroi 2020): ecoli .63 (.74), sonar .01 (.72), heart .00, standardised .14 \
+                (.45), protein .46 (.54), wdbc .56 (.84). Their scaling and starts are not known, and their k-means on sonar, \
+                .63, is far from what k-means gives there.",
     };
 
     fn new(params: EmParams) -> Result<Self> {

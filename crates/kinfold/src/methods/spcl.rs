@@ -101,7 +101,9 @@ impl Method for Spcl {
         sizes: false,
         represents: false,
         monotone: false,
-        measured: "",
+        measured: "NMI at 1, 5, 10 % of all pairs, mean of 10 sets (printed by Okabe & Yamada 2018): flame .96 1.00 1.00 (.92 .97 .99), \
+                pathbased .94 1.00 1.00 (.86 .93 .97), spiral .78 1.00 1.00 (.64 .98 .99). With two eigenvectors, as they say \
+                they used, pathbased is .86 .99 1.00 and spiral .50 .75 .93: they probably did not count the constant one.",
     };
 
     fn new(params: SpclParams) -> Result<Self> {
