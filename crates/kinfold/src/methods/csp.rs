@@ -2,7 +2,7 @@
 //! normalised cut vᵀL̄v with vᵀQ̄v ≥ α, Q_ij = belief in a constraint (+1 must-link, −1 cannot-link), L̄ and Q̄ scaled by
 //! D^(−1/2). Stationary points solve L̄v = λ(Q̄ − bI)v; here (Q̄ − bI)v = μ(L̄ + εI)v, feasible where μ > 0. The k − 1
 //! feasible vectors of smallest cut, weighted by 1 − cost, are clustered by k-means (`sign`: the best one by sign).
-//! The authors take b so large that just k vectors are feasible (`tight`); random constraints then pull these to a few
+//! The authors take b so large that about k vectors are feasible (`tight`); random constraints then pull these to a few
 //! rows and leave one cluster, so b is small by default, which departs from the paper. O(n³). Rows without neighbours
 //! count as if they had the mean degree; without constraints it is normalised spectral clustering.
 
@@ -37,7 +37,7 @@ crate::params! {
         neighbour: usize = 7, 1 => 1_000_000;
         /// How well the constraints must hold on the whole: b = β/vol as a share of the largest eigenvalue of Q̄.
         strictness: f64 = 0.01, 0 => 1;
-        /// Take the largest b that leaves k vectors feasible, as the authors do, instead.
+        /// Take b so large that only k vectors are feasible instead, close to what the authors do.
         tight: bool = false;
         /// Q_ii of rows in a constraint.
         diagonal: f64 = 1.0, 0 => 1;
@@ -202,11 +202,11 @@ impl Method for Csp {
         sizes: false,
         represents: false,
         monotone: false,
-        measured: "NMI at n/4, n/2, n constraints, half of each kind, mean of 3 sets, unscaled rows. With `tight`, as the authors choose b \
+        measured: "NMI at n/4, n/2, n constraints, half of each kind, mean of 3 sets, unscaled rows. With `tight`, close to the authors' choice of b \
                 (printed by Ganji et al. 2016): iris .03 .04 .08 (.07 .09 .14), wine .03 .08 .17 (.04 .06 .07), glass .08 .10 .17 \
                 (.12 .14 .18), ecoli .09 .09 .20 (.19 .18 .25), breast tissue .26 .18 .34 (.19 .20 .27), ionosphere .02 .03 .29 \
                 (.06 .12 .18), wdbc .01 .01 .50 (.13 .43 .33); like there, nearly all rows fall into one cluster and most \
-                cannot-links break. With the small b of the default: iris .79 .84 .86, wine .44 .43 .43 (standardised .90 .93 \
+                cannot-links break. With the small b of the default, chosen after a look at iris and wine: iris .79 .84 .86, wine .44 .43 .43 (standardised .90 .93 \
                 .92), glass .40 .41 .44, ecoli .65 .64 .69, ionosphere .19 .20 .22, wdbc .53 .55 .53.",
     };
 
