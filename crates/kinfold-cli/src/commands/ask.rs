@@ -22,7 +22,7 @@ use kinfold_io::{
 use crate::args::{AskArgs, ConstraintArgs, StrategyArgs};
 use crate::failure::{Failure, INTERRUPTED, USAGE};
 use crate::load;
-use crate::session::{Done, Session, count, now};
+use crate::session::{Done, Session, now, thousands};
 
 /// A dialogue about a file, begun from the answers that are there.
 pub struct Talk {
@@ -330,8 +330,15 @@ impl Asking<'_> {
             let (talk, session, file, args) = (&self.talk, self.session, &self.file, &self.args.constraints);
             let standing = self.writer.while_locked(|| talk.standing(session, file, args))??;
             self.writer.seen();
+            let before = self.talk.dialogue.progress().conflicts;
             self.talk.catch_up(&standing)?;
             self.note = "answers of others were taken in".to_owned();
+            let conflict = self.talk.dialogue.log().iter().rev().find(|x| x.conflict).copied();
+            if let Some(x) = conflict.filter(|_| self.talk.dialogue.progress().conflicts > before) {
+                let id = |row: u32| self.file.ids.get(row as usize).into_owned();
+                let chain = self.talk.dialogue.why(x.a as usize, x.b as usize, id)?.unwrap_or_default();
+                self.note = format!("somebody contradicts what was said before about {} and {}: {chain}", id(x.a), id(x.b));
+            }
         }
         Ok(())
     }
@@ -348,7 +355,8 @@ impl Asking<'_> {
         let heard = self.talk.dialogue.tell(a, b, reply, None)?;
         self.note = match heard {
             Heard::New { entailed: 0 } | Heard::Known => String::new(),
-            Heard::New { entailed } => format!("{} more follow from that", count(entailed, "answer")),
+            Heard::New { entailed: 1 } => "one more answer follows from that".to_owned(),
+            Heard::New { entailed } => format!("{} more answers follow from that", thousands(entailed)),
             Heard::Aside => "put aside; this pair will not be asked again".to_owned(),
             Heard::Conflict { chain, .. } => {
                 format!("that contradicts what was said before: {} (Backspace takes it back)", before.unwrap_or(chain))

@@ -110,17 +110,13 @@ impl Apc {
         if let Some(partition) = sight.partition {
             return partition.labels.clone();
         }
-        let n = sight.n();
-        let mut part: Vec<u32> = (0..n as u32).collect();
-        for i in 0..n {
-            for &(_, j) in sight.ground.nearest(i).iter().take(7) {
-                let (a, b) = (part[i], part[j as usize]);
-                if a != b {
-                    part.iter_mut().filter(|p| **p == a.max(b)).for_each(|p| *p = a.min(b));
-                }
-            }
+        let mut found = crate::constraints::Online::new(sight.n());
+        for i in 0..sight.n() {
+            sight.ground.nearest(i).iter().take(7).for_each(|&(_, j)| {
+                found.must_link(i, j as usize);
+            });
         }
-        part
+        crate::blocks::contingency::compact((0..sight.n()).map(|i| found.root(i))).0
     }
 
     fn near(&self, sight: &Sight<'_>, labels: &[u32]) -> Option<(f64, u32, u32)> {

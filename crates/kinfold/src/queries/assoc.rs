@@ -91,6 +91,7 @@ impl QueryStrategy for Assoc {
             }
             state.phase = 1;
             state.passed.clear();
+            state.forget_distances();
         }
         loop {
             state.tidy(sight);

@@ -28,7 +28,9 @@ crate::params! {
         /// Answers after which a new clustering is asked for.
         refresh: usize = 5, 1 => 100_000;
         /// How much a row that nobody asked about says through its cluster; an answered row says 1.
-        prior: f64 = 0.1, 0 => 1;
+        prior: f64 = 0.05, 0 => 1;
+        /// Share of its rows that the clustering is taken to have wrong before anything was asked.
+        doubt: f64 = 0.25, 0 => 0.9;
         /// Share of its neighbours' belief that a row takes over in each step.
         spread: f64 = 0.8, 0 => 0.999;
         /// Steps of spreading.
@@ -86,7 +88,9 @@ impl QueryStrategy for Auto {
                 &own
             }
         };
-        let view = View::new(sight, labels, &self.0);
+        self.learn(sight, state);
+        let error = self.error(state);
+        let view = View::new(sight, labels, &self.0, error);
         if let Some(question) =
             state.queue.first().filter(|_| self.0.stick).and_then(|&row| view.row(row as usize, 0.0))
         {
@@ -95,6 +99,10 @@ impl QueryStrategy for Auto {
         let best = view.best_row().into_iter().chain(view.best_cores()).max_by(|a, b| a.score.total_cmp(&b.score));
         if let Some(question) = best {
             state.queue = vec![question.a];
+            // Foreseen by the clustering or not: looked at when the answer is there.
+            if !view.placed[question.a as usize] {
+                state.pairs = vec![(question.a, question.b)];
+            }
             return Ok(Step::Ask(question));
         }
         // Everything that the clustering suggests is known: any pair of chunklets that is left, largest first.
@@ -105,6 +113,34 @@ impl QueryStrategy for Auto {
             Some((a, b)) => Step::Ask(Question::new(a, b, "a pair that is left")),
             None => sight.nothing_left(),
         })
+    }
+}
+
+impl Auto {
+    /// Counts whether the clustering had foreseen the answer to the last question about a row and its own cluster.
+    fn learn(&self, sight: &Sight<'_>, state: &mut State) {
+        if state.counts.len() != 2 {
+            state.counts = vec![0, 0];
+        }
+        let Some(&(a, b)) = state.pairs.first() else { return };
+        let foreseen = match sight.known.entails(a as usize, b as usize) {
+            Entailed::Unknown if sight.known.askable_again(a as usize, b as usize) => return,
+            Entailed::Unknown => None,
+            Entailed::Same => Some(true),
+            Entailed::Different => Some(false),
+        };
+        state.pairs.clear();
+        if let Some(same) = foreseen {
+            state.counts[usize::from(!same)] += 1;
+        }
+    }
+
+    /// Share of rows that the clustering has wrong, as far as the answers tell.
+    fn error(&self, state: &State) -> f64 {
+        let [right, wrong] = [0, 1].map(|i| state.counts.get(i).copied().unwrap_or(0) as f64);
+        // Uncertain rows are asked about, so the rate among them overstates that among all: half of it is believed.
+        let weight = 4.0;
+        (0.5 * wrong + weight * self.0.doubt) / (right + wrong + weight)
     }
 }
 
@@ -120,10 +156,14 @@ struct View<'a> {
     /// Is the row in the core of its cluster?
     placed: Vec<bool>,
     belief: Vec<f64>,
+    /// What a row says that nobody asked about, by its cluster: k × k, rows sum to one.
+    says: Vec<f64>,
+    /// Affinity that crosses between clusters, k × k.
+    crossing: Vec<f64>,
 }
 
 impl<'a> View<'a> {
-    fn new(sight: &'a Sight<'a>, labels: &'a [u32], params: &'a AutoParams) -> View<'a> {
+    fn new(sight: &'a Sight<'a>, labels: &'a [u32], params: &'a AutoParams, error: f64) -> View<'a> {
         let known = sight.known;
         let k = labels.iter().max().map_or(1, |&m| m as usize + 1);
         let mut rows: Vec<Vec<u32>> = vec![Vec::new(); k];
@@ -141,7 +181,23 @@ impl<'a> View<'a> {
             })
             .collect();
         let size = rows.iter().map(|r| r.len() as f64).collect();
-        let mut view = View { sight, labels, params, k, heads, size, placed, belief: Vec::new() };
+        let mut crossing = vec![0.0; k * k];
+        for (row, &l) in labels.iter().enumerate() {
+            for (other, w) in sight.ground.graph().of(row) {
+                crossing[l as usize * k + labels[other] as usize] += w;
+            }
+        }
+        // Wrong rows of a cluster belong to those it touches, and a little to any.
+        let mut says = vec![0.0; k * k];
+        for c in 0..k {
+            let cross = |o: usize| crossing[c * k + o] + crossing[o * k + c];
+            let total: f64 = (0..k).filter(|&o| o != c).map(|o| cross(o)).sum::<f64>().max(1e-12);
+            for o in 0..k {
+                let share = 0.9 * cross(o) / total + 0.1 / (k as f64 - 1.0).max(1.0);
+                says[c * k + o] = if o == c { 1.0 - error } else { error * share };
+            }
+        }
+        let mut view = View { sight, labels, params, k, heads, size, placed, belief: Vec::new(), says, crossing };
         view.belief = view.spread();
         view
     }
@@ -151,9 +207,18 @@ impl<'a> View<'a> {
         let (n, k) = (self.labels.len(), self.k);
         let graph = self.sight.ground.graph();
         let a = self.params.spread;
-        let say = |row: usize| if self.placed[row] && self.sight.known.bound(row) { 1.0 } else { self.params.prior };
+        let answered = |row: usize| self.placed[row] && self.sight.known.bound(row);
+        let add = |row: usize, factor: f64, out: &mut [f64]| {
+            let own = self.labels[row] as usize;
+            if answered(row) {
+                out[own] += factor;
+            } else {
+                let says = &self.says[own * k..(own + 1) * k];
+                out.iter_mut().zip(says).for_each(|(o, s)| *o += factor * self.params.prior * s);
+            }
+        };
         let mut f = vec![0.0; n * k];
-        (0..n).for_each(|row| f[row * k + self.labels[row] as usize] = say(row));
+        f.chunks_exact_mut(k).enumerate().for_each(|(row, out)| add(row, 1.0, out));
         let mut next = vec![0.0; n * k];
         for _ in 0..self.params.steps {
             self.sight.ground.pool().map_chunks_mut(&mut next, 512 * k, |start, part| {
@@ -167,7 +232,7 @@ impl<'a> View<'a> {
                     }
                     let scale = if total > 0.0 { a / total } else { 0.0 };
                     out.iter_mut().for_each(|o| *o *= scale);
-                    out[self.labels[row] as usize] += (1.0 - a) * say(row);
+                    add(row, 1.0 - a, out);
                 }
             });
             std::mem::swap(&mut f, &mut next);
@@ -271,14 +336,7 @@ impl<'a> View<'a> {
     /// The two cores that are most worth comparing.
     fn best_cores(&self) -> Option<Question> {
         let k = self.k;
-        let mut crossing = vec![0.0; k * k];
-        let mut volume = vec![0.0; k];
-        for (row, &l) in self.labels.iter().enumerate() {
-            for (other, w) in self.sight.ground.graph().of(row) {
-                volume[l as usize] += w;
-                crossing[l as usize * k + self.labels[other] as usize] += w;
-            }
-        }
+        let volume: Vec<f64> = self.crossing.chunks_exact(k).map(|row| row.iter().sum()).collect();
         let mut best: Option<(f64, f64, usize, usize)> = None;
         for a in 0..k {
             for b in a + 1..k {
@@ -286,7 +344,7 @@ impl<'a> View<'a> {
                 if !self.sight.known.askable(x as usize, y as usize) {
                     continue;
                 }
-                let cross = crossing[a * k + b] + crossing[b * k + a];
+                let cross = self.crossing[a * k + b] + self.crossing[b * k + a];
                 let p = (cross / volume[a].min(volume[b]).max(1e-12)).min(0.5);
                 let score = self.params.cores * p * self.size[a].min(self.size[b]);
                 if best.is_none_or(|x| score > x.0) {

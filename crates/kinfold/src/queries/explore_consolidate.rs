@@ -52,7 +52,7 @@ pub(super) fn explore(sight: &Sight<'_>, state: &mut State, start: Start, until:
         } else {
             state.passed.clone()
         };
-        let row = farthest(sight.ground, &seen, |row| !state.passed.contains(&(row as u32)))?;
+        let row = state.farthest(sight.ground, &seen, |_| true)?;
         if state.passed.is_empty() {
             state.passed = seen;
         }
@@ -79,14 +79,30 @@ fn first_row(sight: &Sight<'_>, start: Start) -> u32 {
     }
 }
 
-/// The row that passes the test and is farthest from all of `seen`; ties to the lower row.
-pub(super) fn farthest(ground: &Ground, seen: &[u32], test: impl Fn(usize) -> bool) -> Option<usize> {
-    let mut least = vec![f64::INFINITY; ground.n()];
-    seen.iter().for_each(|&row| ground.shrink(&mut least, row as usize));
-    let by = |&a: &usize, &b: &usize| least[a].total_cmp(&least[b]).then(b.cmp(&a));
-    let mut taken = vec![false; ground.n()];
-    seen.iter().for_each(|&row| taken[row as usize] = true);
-    (0..ground.n()).filter(|&row| !taken[row] && test(row)).max_by(by)
+impl State {
+    /// The row that passes the test and is farthest from all of `seen`; ties to the lower row. Distances to rows seen in
+    /// earlier calls are remembered, so each new one costs O(n·dims).
+    pub(super) fn farthest(&mut self, ground: &Ground, seen: &[u32], test: impl Fn(usize) -> bool) -> Option<usize> {
+        let n = ground.n();
+        if self.numbers.len() != n {
+            (self.numbers, self.cells) = (vec![f64::MAX; n], vec![Vec::new()]);
+        }
+        let mut taken = vec![false; n];
+        self.cells[0].iter().for_each(|&row| taken[row as usize] = true);
+        for &row in seen {
+            if !std::mem::replace(&mut taken[row as usize], true) {
+                ground.shrink(&mut self.numbers, row as usize);
+                self.cells[0].push(row);
+            }
+        }
+        let by = |&a: &usize, &b: &usize| self.numbers[a].total_cmp(&self.numbers[b]).then(b.cmp(&a));
+        (0..n).filter(|&row| !taken[row] && test(row)).max_by(by)
+    }
+
+    /// Forgets those distances: the next rows are another set.
+    pub(super) fn forget_distances(&mut self) {
+        (self.numbers, self.cells) = (Vec::new(), Vec::new());
+    }
 }
 
 impl QueryStrategy for ExploreConsolidate {
@@ -111,6 +127,7 @@ impl QueryStrategy for ExploreConsolidate {
             }
             state.phase = 1;
             state.passed.clear();
+            state.forget_distances();
             let owners = state.owners(sight);
             let mut rows: Vec<u32> = (0..sight.n() as u32).filter(|&r| owners[r as usize] == NOWHERE).collect();
             sight.rng("consolidate").shuffle(&mut rows);

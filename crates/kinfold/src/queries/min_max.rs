@@ -3,7 +3,7 @@
 //! farthest from the skeleton, so no kernel is evaluated. It chases outliers: `trim` leaves out the loneliest rows.
 //! Cost O(skeleton·n·dims) per placed row.
 
-use super::explore_consolidate::{Start, explore, farthest};
+use super::explore_consolidate::{Start, explore};
 use super::place::{NOWHERE, near};
 use super::{Info, Placing, QueryStrategy, Sight, State, Step};
 use crate::error::Result;
@@ -42,7 +42,7 @@ impl QueryStrategy for MinMax {
                 return Ok(step);
             }
             state.phase = 1;
-            state.passed.clear();
+            state.forget_distances();
             state.passed = self.loneliest(sight);
         }
         loop {
@@ -56,7 +56,7 @@ impl QueryStrategy for MinMax {
             let owners = state.owners(sight);
             let skeleton: Vec<u32> =
                 (0..sight.n() as u32).filter(|&r| owners[r as usize] < super::place::PASSED).collect();
-            let Some(row) = farthest(sight.ground, &skeleton, |row| owners[row] == NOWHERE) else {
+            let Some(row) = state.farthest(sight.ground, &skeleton, |row| owners[row] == NOWHERE) else {
                 return Ok(sight.nothing_left());
             };
             let order = state.heads_by_nearest(sight, row);

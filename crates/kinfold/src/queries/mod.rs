@@ -31,8 +31,7 @@ pub use place::Placing;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::methods::closest;
-use crate::params::{Parameter, Params};
+use crate::params::{Parameter, Params, closest};
 use crate::rng::Rng;
 
 /// A pair to be asked.

@@ -4,7 +4,6 @@
 //! A clustering is asked for after each placed row. Never an n × n matrix: leaves are counted per neighbourhood,
 //! O(trees·(n + members)). Above 20,000 rows the forest learns from a sample and 5,000 rows are candidates.
 
-use super::explore_consolidate::farthest;
 use super::place::NOWHERE;
 use super::{Info, Placing, QueryStrategy, Sight, State, Step};
 use crate::blocks::forest::Forest;
@@ -93,7 +92,7 @@ impl QueryStrategy for Npu {
             let Some(labels) = labels else {
                 // One neighbourhood, or no clustering to be had: nothing is more uncertain than what is farthest.
                 let seen: Vec<u32> = (0..sight.n() as u32).filter(|&r| owners[r as usize] < NOWHERE - 1).collect();
-                let Some(row) = farthest(sight.ground, &seen, |row| owners[row] == NOWHERE) else {
+                let Some(row) = state.farthest(sight.ground, &seen, |row| owners[row] == NOWHERE) else {
                     return Ok(sight.nothing_left());
                 };
                 let order = state.heads_by_nearest(sight, row);
