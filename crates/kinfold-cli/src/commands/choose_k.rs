@@ -153,7 +153,8 @@ pub fn to_json(choice: &KChoice, consistency: Option<&[Option<f64>]>) -> Value {
 
 /// Criteria in the order of the table: what decided, then the constraints, then the indices.
 fn columns(choice: &KChoice) -> Vec<&Criterion> {
-    let mut shown: Vec<&Criterion> = choice.criteria.iter().filter(|c| c.k.is_some() && c.name != choice.recommended.by).collect();
+    let mut shown: Vec<&Criterion> =
+        choice.criteria.iter().filter(|c| c.k.is_some() && c.name != choice.recommended.by).collect();
     shown.sort_by_key(|c| match c.name.as_str() {
         "agree" | "shape" => 0,
         "gap" | "CS" => 1,

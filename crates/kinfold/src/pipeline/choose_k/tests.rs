@@ -7,7 +7,8 @@ use crate::rng::Rng;
 fn blobs(places: &[f64], each: usize, spread: f64) -> (Vec<f64>, Vec<u32>) {
     let mut rng = Rng::stream(1, "choose-k test", 0);
     let truth: Vec<u32> = (0..places.len() * each).map(|i| (i % places.len()) as u32).collect();
-    let rows = truth.iter().flat_map(|&c| [places[c as usize] + spread * rng.normal(), spread * rng.normal()]).collect();
+    let rows =
+        truth.iter().flat_map(|&c| [places[c as usize] + spread * rng.normal(), spread * rng.normal()]).collect();
     (rows, truth)
 }
 
