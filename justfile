@@ -10,6 +10,10 @@ demo:
 test:
     scripts/test
 
+# Build a wheel, install it into target/python/venv, test it
+python:
+    scripts/test-python
+
 # Write docs/methods from the table of methods
 docs:
     scripts/docs

@@ -53,13 +53,21 @@ pub enum Command {
     Eval(EvalArgs),
     /// Label new rows with a saved model
     Predict(PredictArgs),
-    /// Make constraints from a label column, for experiments; writes an answer file
+    /// Answer questions in the terminal: the pairs whose answers matter most
+    Ask(AskArgs),
+    /// Print the next questions only, for other screens
+    Next(NextArgs),
+    /// Add one answer to an answer file
+    Answer(AnswerArgs),
+    /// The informative ones of given constraints
+    Select(SelectArgs),
+    /// Make constraints from a label column, or learning curves of query strategies, for experiments
     Simulate(SimulateArgs),
     /// Show what happens with and without constraints, on data that come with kinfold
     Demo,
-    /// List the methods, or explain one
+    /// List the methods and metrics, or explain one; `methods queries` lists the query strategies
     Methods {
-        /// The method to explain
+        /// The method or metric to explain, or `queries` for the query strategies
         name: Option<String>,
         /// Print the page of the documentation (Markdown)
         #[arg(long)]
@@ -163,6 +171,12 @@ pub struct ClusterArgs {
     /// Scaling before clustering: none, standard, robust, unit or tf-idf
     #[arg(long, value_name = "SCALING", value_parser = scaling, help_heading = "Clustering")]
     pub scale: Option<kinfold::data::Scaling>,
+    /// Metric to learn from the constraints first: rca, dca, itml or mmc
+    #[arg(long, value_name = "METRIC", help_heading = "Clustering")]
+    pub metric: Option<String>,
+    /// A setting of the metric, like gamma=10 (repeatable); `kinfold methods NAME` lists them
+    #[arg(long = "metric-set", value_name = "NAME=VALUE", value_parser = setting, requires = "metric", help_heading = "Clustering")]
+    pub metric_settings: Vec<(String, String)>,
     /// Column of known classes: never a feature, adds scores
     #[arg(long, value_name = "COLUMN", help_heading = "Clustering")]
     pub truth: Option<String>,
@@ -339,6 +353,116 @@ pub struct PredictArgs {
     pub output: Option<PathBuf>,
 }
 
+/// Which questions, and what clusters are made of the answers meanwhile.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Asking")]
+pub struct StrategyArgs {
+    /// Number of clusters, if you know it
+    #[arg(short, long, value_name = "K")]
+    pub k: Option<usize>,
+    /// The query strategy: `kinfold methods queries` lists them
+    #[arg(long, default_value = "auto", value_name = "STRATEGY")]
+    pub strategy: String,
+    /// A setting of the strategy, like refresh=10 (repeatable)
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub settings: Vec<(String, String)>,
+    /// The method that clusters under the answers: `kinfold methods` lists them
+    #[arg(short, long, default_value = "auto", value_name = "METHOD")]
+    pub method: String,
+}
+
+#[derive(Debug, Args)]
+pub struct AskArgs {
+    #[command(flatten)]
+    pub data: DataArgs,
+    #[command(flatten)]
+    pub constraints: ConstraintArgs,
+    #[command(flatten)]
+    pub strategy: StrategyArgs,
+    /// Questions at most in this session
+    #[arg(long, value_name = "N", help_heading = "Asking")]
+    pub budget: Option<usize>,
+    /// Columns to show, separated by commas (otherwise all, those that differ first)
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Asking")]
+    pub show: Option<Vec<String>>,
+    /// Who answers, for the answer file
+    #[arg(long, default_value = "", value_name = "NAME", help_heading = "Asking")]
+    pub who: String,
+    /// Do not cluster while you answer
+    #[arg(long, help_heading = "Asking")]
+    pub no_refit: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct NextArgs {
+    #[command(flatten)]
+    pub data: DataArgs,
+    #[command(flatten)]
+    pub constraints: ConstraintArgs,
+    #[command(flatten)]
+    pub strategy: StrategyArgs,
+    /// How many questions
+    #[arg(short = 'n', long, default_value_t = 1, value_name = "N", help_heading = "Asking")]
+    pub count: usize,
+    /// Cluster first, so that the questions suit the clustering (slower)
+    #[arg(long, help_heading = "Asking")]
+    pub refit: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AnswerArgs {
+    /// The answer file; created when it does not exist
+    #[arg(short = 'c', long = "constraints", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// One id
+    #[arg(value_name = "A")]
+    pub a: String,
+    /// The other id
+    #[arg(value_name = "B")]
+    pub b: String,
+    /// same, different, unsure or undo
+    #[arg(value_name = "ANSWER")]
+    pub answer: String,
+    /// The probability that it is right
+    #[arg(long, value_name = "Q")]
+    pub confidence: Option<f64>,
+    /// Who answers
+    #[arg(long, default_value = "", value_name = "NAME")]
+    pub who: String,
+    /// Anything else
+    #[arg(long, default_value = "", value_name = "TEXT")]
+    pub note: String,
+}
+
+#[derive(Debug, Args)]
+pub struct SelectArgs {
+    #[command(flatten)]
+    pub data: DataArgs,
+    #[command(flatten)]
+    pub constraints: ConstraintArgs,
+    /// How to select: apc (far must-links, near cannot-links, and what they carry)
+    #[arg(long, default_value = "apc", value_name = "STRATEGY")]
+    pub strategy: String,
+    /// At most this many, best first
+    #[arg(long, value_name = "N")]
+    pub budget: Option<usize>,
+    /// What fills a budget that the rules leave open: margin, none or random
+    #[arg(long, default_value = "margin", value_name = "FILL")]
+    pub fill: String,
+    /// Read the bounds on similarity (the hard ones) or distance (the safe ones)
+    #[arg(long, default_value = "similarity", value_name = "MODE")]
+    pub mode: String,
+    /// Width of the kernel (otherwise the median distance; inf = none)
+    #[arg(long, value_name = "NUMBER")]
+    pub sigma: Option<f64>,
+    /// Keep what the others entail too, with --budget
+    #[arg(long)]
+    pub keep_entailed: bool,
+    /// Write the answer file here instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+}
+
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
     #[command(flatten)]
@@ -355,6 +479,36 @@ pub struct SimulateArgs {
     /// Share of the answers to flip, like 0.1
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub noise: f64,
+    /// Learning curves of these query strategies instead of an answer file: auto,random,…; `kinfold methods queries`
+    #[arg(long, value_name = "STRATEGY", value_delimiter = ',', help_heading = "Learning curves")]
+    pub ask: Vec<String>,
+    /// Questions at most
+    #[arg(long, default_value_t = 200, value_name = "N", help_heading = "Learning curves")]
+    pub budget: usize,
+    /// Questions between two points of the curve
+    #[arg(long, default_value_t = 10, value_name = "N", help_heading = "Learning curves")]
+    pub every: usize,
+    /// Runs, each under its own seed
+    #[arg(long, default_value_t = 5, value_name = "N", help_heading = "Learning curves")]
+    pub seeds: u64,
+    /// The method that clusters under the answers
+    #[arg(short, long, default_value = "auto", value_name = "METHOD", help_heading = "Learning curves")]
+    pub method: String,
+    /// A setting of the method (repeatable)
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting, help_heading = "Learning curves")]
+    pub settings: Vec<(String, String)>,
+    /// Scaling before clustering: none, standard, robust, unit or tf-idf
+    #[arg(long, value_name = "SCALING", value_parser = scaling, help_heading = "Learning curves")]
+    pub scale: Option<kinfold::data::Scaling>,
+    /// Number of clusters (otherwise the number of classes)
+    #[arg(short, long, value_name = "K", help_heading = "Learning curves")]
+    pub k: Option<usize>,
+    /// Share of pairs about which the oracle is unsure
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE", help_heading = "Learning curves")]
+    pub unsure: f64,
+    /// Draw the curves into this SVG file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Learning curves")]
+    pub plot: Option<PathBuf>,
     /// Members of each set, for --protocol sets
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub set_size: usize,
@@ -373,6 +527,17 @@ pub enum Protocol {
     Labels,
     /// Disjoint must-link and cannot-link sets
     Sets,
+}
+
+impl From<Protocol> for kinfold::constraints::Protocol {
+    fn from(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Pairs => Self::Pairs,
+            Protocol::Balanced => Self::Balanced,
+            Protocol::Labels => Self::Labels,
+            Protocol::Sets => Self::Sets,
+        }
+    }
 }
 
 /// 8, 2..20 or auto.

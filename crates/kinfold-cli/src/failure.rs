@@ -65,8 +65,13 @@ impl From<kinfold::Error> for Failure {
             _ => FAILED,
         };
         let hint = match &e {
-            E::NoSuchName { family: "method", .. } => Some("`kinfold methods` lists the methods".to_owned()),
+            E::NoSuchName { family: "method" | "metric", .. } => {
+                Some("`kinfold methods` lists the methods and metrics".to_owned())
+            }
             E::Memory { .. } => Some("--memory allows more; `kinfold methods` lists methods that need less".to_owned()),
+            E::NoSuchName { family: "query strategy", .. } => {
+                Some("`kinfold methods queries` lists the query strategies".to_owned())
+            }
             E::Contradiction(_) => Some("`kinfold check` shows every contradiction and the cheapest repair".to_owned()),
             E::Infeasible(_) => Some("`kinfold check` finds the smallest k that is possible".to_owned()),
             _ => None,

@@ -1,14 +1,12 @@
 //! From arguments to engine types: the table, the constraints, and messages that name rows by the user's ids.
 
 use kinfold::constraints::ConstraintSet;
+use kinfold::pipeline::SOFT_WEIGHT;
 use kinfold_io::{AnswerOptions, DataFile, Format, Ids, Input, ReadOptions, read_answers, read_table, rules};
 
 use crate::args::{ColumnArgs, ConstraintArgs, Trust};
 use crate::failure::{Failure, USAGE};
 use crate::session::{Session, count};
-
-/// Log-odds of 85 %: people err on 13 to 16 % of pairs.
-pub const SOFT_WEIGHT: f64 = 1.734601055388106;
 
 /// Reads the table with every column that the arguments need.
 pub fn table(
@@ -33,6 +31,21 @@ pub fn table(
 /// Reads ids and the column of classes only.
 pub fn names(session: &Session, data: &str, columns: &ColumnArgs, truth: &str) -> Result<DataFile, Failure> {
     let options = ReadOptions { text_only: true, ..options(session, columns, Some(truth), None)? };
+    Ok(read_table(&Input::from_arg(data), &options)?)
+}
+
+/// Reads the table with all its columns, for screens that show rows.
+pub fn whole_table(
+    session: &Session,
+    data: &str,
+    columns: &ColumnArgs,
+    constraints: &ConstraintArgs,
+) -> Result<DataFile, Failure> {
+    let options = ReadOptions {
+        features: columns.features.clone(),
+        keep_other: true,
+        ..options(session, columns, None, Some(constraints))?
+    };
     Ok(read_table(&Input::from_arg(data), &options)?)
 }
 
@@ -118,12 +131,7 @@ pub fn explain(error: kinfold::Error, set: &ConstraintSet, file: &DataFile) -> F
     use kinfold::Error as E;
     let name = |row: u32| file.ids.get(row as usize).into_owned();
     let message = match &error {
-        E::Contradiction(conflicts) => conflicts.first().map(|c| {
-            let more = conflicts.len().saturating_sub(1);
-            let rest = if more > 0 { format!(" (and {} more)", count(more, "contradiction")) } else { String::new() };
-            format!("the constraints contradict each other: {}{rest}", c.describe(set, name))
-        }),
-        E::Infeasible(why) => Some(why.describe(set, name)),
+        E::Contradiction(_) | E::Infeasible(_) => Some(error.describe(set, name)),
         E::NotFinite { row, column, value } => {
             let line = file.line(*row).map(|l| format!(":{l}")).unwrap_or_default();
             Some(format!(

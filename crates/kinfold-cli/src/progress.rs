@@ -35,6 +35,14 @@ impl Progress for Bar {
             return;
         }
         let Ok(mut slot) = self.bar.lock() else { return };
+        if let (Some((name, bar)), None) = (slot.as_mut(), total)
+            && bar.length().is_none()
+            && name != stage
+        {
+            // Where nobody knows the end the text carries the news: the line stays, its words change.
+            bar.set_message(stage.to_owned());
+            *name = stage.to_owned();
+        }
         if slot.as_ref().is_none_or(|(name, _)| name != stage) {
             if let Some((_, old)) = slot.take() {
                 old.finish_and_clear();

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kinfold::context::{CancelToken, RunContext};
+pub use kinfold_io::words::{count, number, thousands};
 
 use crate::args::Global;
 use crate::failure::Failure;
@@ -110,33 +111,22 @@ impl Session {
     }
 }
 
-/// 1234567 → 1,234,567.
-pub fn thousands(n: impl TryInto<u128>) -> String {
-    let digits = n.try_into().unwrap_or_default().to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+/// The time in RFC 3339, UTC, to the second.
+pub fn now() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    timestamp(since.as_secs())
 }
 
-/// "1 row", "2 rows".
-pub fn count(n: impl TryInto<u128>, what: &str) -> String {
-    let n = n.try_into().unwrap_or_default();
-    format!("{} {what}{}", thousands(n), if n == 1 { "" } else { "s" })
-}
-
-/// Six significant digits, without trailing zeros.
-pub fn number(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return value.to_string();
-    }
-    let digits = (5 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
-    let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+/// Seconds since 1970 as a date; the calendar in eras of 400 years, years beginning in March.
+fn timestamp(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400 + 719_468, seconds % 86_400);
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let (day, month) = (of_year - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let year = era * 400 + year + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
 }
 
 #[cfg(test)]
@@ -144,12 +134,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_for_people() {
-        assert_eq!(thousands(1234567u32), "1,234,567");
-        assert_eq!(thousands(12u32), "12");
-        assert_eq!(count(1u32, "row"), "1 row");
-        assert_eq!(number(78.940841), "78.9408");
-        assert_eq!(number(0.5), "0.5");
-        assert_eq!(number(1e9), "1000000000");
+    fn times_are_dates() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_763_251_200, "2025-11-16T00:00:00Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(timestamp(seconds), text);
+        }
     }
 }

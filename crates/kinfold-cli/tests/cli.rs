@@ -310,6 +310,97 @@ fn a_model_of_the_first_version_keeps_loading() {
     refused(&["predict", &example("iris.csv"), &example("iris.csv")], 1, &["iris.csv"]);
 }
 
+/// Two classes in the first column, ten times as much noise in the second; every fifth row labelled.
+fn noisy_table() -> String {
+    let mut text = "signal,noise,class\n".to_owned();
+    for i in 0..60u32 {
+        let wobble = f64::from(i * 7919 % 101) / 101.0 - 0.5;
+        let class = if i % 5 == 0 { ["a", "b"][(i % 2) as usize] } else { "" };
+        text += &format!("{},{},{class}\n", 3.0 * f64::from(i % 2) + wobble, 40.0 * f64::from(i * 31 % 67) / 67.0);
+    }
+    text
+}
+
+#[test]
+fn a_learned_metric_goes_before_the_method_and_into_the_model() {
+    let place = Place::new();
+    let data = place.file("data.csv", noisy_table());
+    let model = place.path("model.json");
+    for (metric, setting) in
+        [("rca", "shrink=0.01"), ("dca", "blend=0"), ("itml", "gamma=100"), ("mmc", "form=diagonal")]
+    {
+        let common = ["cluster", &data, "-k", "2", "--labels", "class", "--method", "kmeans", "--json", "-q"];
+        let more = ["--metric", metric, "--metric-set", setting, "--save", &model];
+        let value = json(&[&common[..], &more].concat());
+        assert_eq!(value["representation"], metric);
+        let labels: Vec<u64> = value["labels"].as_array().unwrap().iter().map(|l| l.as_u64().unwrap()).collect();
+        // Two chunklets give dca one direction only, that between their means, and noise is part of it.
+        let right = labels.iter().enumerate().all(|(i, &l)| l == i as u64 % 2);
+        assert!(right || metric == "dca", "{metric}: {labels:?}");
+        let again = json(&["predict", &model, &data, "--json", "-q"]);
+        assert_eq!(again["labels"], value["labels"], "{metric}");
+    }
+    let base = ["cluster", &data, "-k", "2", "--labels", "class"];
+    refused(
+        &[&base[..], &["--metric", "itlm"]].concat(),
+        2,
+        &["there is no metric named 'itlm'", "did you mean 'itml'"],
+    );
+    refused(&[&base[..], &["--metric", "itml", "--metric-set", "gamma=x"]].concat(), 2, &["itml: parameter gamma"]);
+    assert!(out(&kinfold(&["methods"])).contains("itml"));
+    assert!(out(&kinfold(&["methods", "itml"])).contains("--metric-set"));
+}
+
+#[test]
+fn partial_labels_reach_the_methods_that_use_them() {
+    let place = Place::new();
+    let data = place.file("data.csv", noisy_table());
+    let base =
+        ["cluster", &data, "-k", "2", "--labels", "class", "--features", "signal,noise", "--json", "-q", "--method"];
+    let kept = json(&[&base[..], &["constrained-kmeans"]].concat());
+    assert_eq!(kept["violations"]["must_link"], 0);
+    assert_eq!(kept["violations"]["cannot_link"], 0);
+    let start = json(&[&base[..], &["seeded-kmeans"]].concat());
+    assert!(start["notes"].as_array().unwrap().is_empty(), "{}", start["notes"]);
+    for method in ["pck-means", "mpck-means", "cvqe", "lcvqe"] {
+        let value = json(&[&base[..], &[method]].concat());
+        assert_eq!(value["labels"].as_array().unwrap().len(), 60, "{method}");
+        assert!(value["violations"]["must_link_given"].as_u64().unwrap() > 0, "{method}");
+    }
+    let none = json(&["cluster", &data, "-k", "2", "--method", "seeded-kmeans", "--json", "-q"]);
+    assert!(none["notes"][0].as_str().unwrap().contains("--labels"));
+    refused(
+        &["cluster", &data, "-k", "1", "--labels", "class", "--method", "seeded-kmeans"],
+        2,
+        &["k = 1 is too small"],
+    );
+}
+
+#[test]
+fn methods_that_need_memory_for_every_pair_of_rows_say_so_and_keep_to_the_limit() {
+    let iris = example("iris.csv");
+    let cluster = |memory: &str, method: &str| {
+        kinfold(&["cluster", &iris, "-k", "3", "--truth", "species", "--method", method, "--memory", memory, "-q"])
+    };
+    for method in ["cal", "spcl", "csp", "pcp"] {
+        let told = out(&kinfold(&["methods", method]));
+        assert!(told.contains("n×n memory: about") && told.contains("--memory"), "{told}");
+        assert_eq!(cluster("100MB", method).status.code(), Some(0), "{method}");
+        let refusal = cluster("10kB", method);
+        assert_eq!(refusal.status.code(), Some(2));
+        let text = err(&refusal);
+        assert!(text.contains(&format!("{method} needs about")) && text.contains("for 150 rows"), "{text}");
+        assert!(text.contains("rows would fit") && text.contains("hint: --memory allows more"), "{text}");
+    }
+    assert!(out(&kinfold(&["methods", "bckm"])).contains("kernel = rbf, rbf-local: n×n memory"));
+    assert!(!out(&kinfold(&["methods", "kmeans"])).contains("n×n"));
+    refused(
+        &["cluster", &iris, "-k", "3", "--memory", "plenty"],
+        2,
+        &["'plenty' is not an amount of memory like 500MB"],
+    );
+}
+
 #[test]
 fn choose_k_gives_a_table_a_bound_a_reason_and_a_picture() {
     let (place, iris) = (Place::new(), example("iris.csv"));
@@ -330,7 +421,8 @@ fn choose_k_gives_a_table_a_bound_a_reason_and_a_picture() {
     assert!(value["smallest_k"]["lower"].as_u64().unwrap() >= 2);
     assert!(!value["reason"].as_str().unwrap().is_empty());
     let clusters = std::fs::read_to_string(&labels).unwrap();
-    let used: std::collections::BTreeSet<&str> = clusters.lines().skip(1).filter_map(|l| l.rsplit(',').next()).collect();
+    let used: std::collections::BTreeSet<&str> =
+        clusters.lines().skip(1).filter_map(|l| l.rsplit(',').next()).collect();
     assert_eq!(used.len() as u64, k);
 
     let by = json(&[args.as_slice(), &["--json", "-q", "--by", "S"]].concat());
@@ -360,9 +452,7 @@ fn eval_scores_the_rows_themselves() {
     kinfold(&["cluster", &iris, "-k", "3", "--method", "kmeans", "--truth", "species", "-o", &labels, "-q"]);
     let value = json(&["eval", &labels, "--data", &iris, "--truth", "species", "--json"]);
     // scikit-learn's scores of the best 3-means of iris.
-    for (name, expected) in
-        [("silhouette", 0.5528), ("calinski_harabasz", 561.63), ("davies_bouldin_loss", 0.6620)]
-    {
+    for (name, expected) in [("silhouette", 0.5528), ("calinski_harabasz", 561.63), ("davies_bouldin_loss", 0.6620)] {
         let found = value["scores"][name].as_f64().unwrap();
         assert!((found / expected - 1.0).abs() < 1e-3, "{name} {found}");
     }

@@ -154,6 +154,8 @@ pub struct Answers {
     pub source: String,
     /// Same and different, in the order of the file.
     pub pairs: Vec<Answer>,
+    /// Standing answers *unsure*, in the order of the file: no constraints, but not to be asked again.
+    pub aside: Vec<Answer>,
     /// What became of the other lines.
     pub counts: AnswerCounts,
 }
@@ -391,6 +393,7 @@ fn settle(name: &str, mut events: Vec<Answer>) -> Answers {
             }
         }
     }
+    let mut aside = Vec::new();
     events.retain(|e| {
         if e.state.reply == DROPPED {
             counts.unknown += 1;
@@ -400,6 +403,7 @@ fn settle(name: &str, mut events: Vec<Answer>) -> Answers {
             Reply::Undo => false,
             Reply::Unsure => {
                 counts.unsure += 1;
+                aside.push(*e);
                 false
             }
             reply if e.a == e.b => {
@@ -409,7 +413,7 @@ fn settle(name: &str, mut events: Vec<Answer>) -> Answers {
             _ => true,
         }
     });
-    Answers { source: name.to_string(), pairs: events, counts }
+    Answers { source: name.to_string(), pairs: events, aside, counts }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Appending to an answer file: one record per call, on disk before the call returns, never joined to a torn line.
-//! A last line without its line end (a crash, or an editor) is completed if it is a whole answer, else cut off.
+//! Every change is made under the file's lock, so several processes can answer into one file. A last line without its line end (a crash, or an editor) is completed if it is a whole answer, else cut off.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
@@ -59,6 +59,9 @@ pub struct AnswerWriter {
     columns: Vec<String>,
     delimiter: u8,
     repair: Option<Repair>,
+    path: PathBuf,
+    /// Length after our last change: another length means that somebody else wrote.
+    length: u64,
 }
 
 impl AnswerWriter {
@@ -77,18 +80,62 @@ impl AnswerWriter {
             columns: Vec::new(),
             delimiter: b',',
             repair: None,
+            path: path.to_path_buf(),
+            length: 0,
         };
+        let mut opened = writer.lock()?;
         let length = file.seek(SeekFrom::End(0)).map_err(|e| fail("reading it", &e))?;
         if length == 0 {
-            writer.columns = ANSWER_COLUMNS.map(str::to_string).to_vec();
-            writer.put(format!("{}\n", ANSWER_COLUMNS.join(",")).as_bytes())?;
+            opened.columns = ANSWER_COLUMNS.map(str::to_string).to_vec();
+            opened.put(format!("{}\n", ANSWER_COLUMNS.join(",")).as_bytes())?;
             if !existed {
                 sync_directory(path);
             }
-            return Ok(writer);
+        } else {
+            opened.resume(&Input::Path(PathBuf::from(path)))?;
         }
-        writer.resume(&Input::Path(PathBuf::from(path)))?;
+        opened.length = opened.file.metadata().map_or(0, |m| m.len());
+        drop(opened);
         Ok(writer)
+    }
+
+    /// Waits until nobody else changes the file; the lock ends with the guard, and with the process.
+    fn lock(&mut self) -> Result<Locked<'_>> {
+        match self.file.lock() {
+            Ok(()) => {}
+            // A file system without locks: one process at a time is then the user's business.
+            Err(e) if e.kind() == std::io::ErrorKind::Unsupported => {}
+            Err(e) => return Err(ReadError::io(&self.name, "locking it", &e)),
+        }
+        Ok(Locked(self))
+    }
+
+    /// Does something while no other process changes the file, like reading it.
+    pub fn while_locked<T>(&mut self, work: impl FnOnce() -> T) -> Result<T> {
+        let _guard = self.lock()?;
+        Ok(work())
+    }
+
+    /// Did somebody else change the file since this writer last did?
+    pub fn changed(&self) -> bool {
+        self.file.metadata().is_ok_and(|m| m.len() != self.length)
+    }
+    /// The file as it is now is what this writer knows.
+    pub fn seen(&mut self) {
+        self.length = self.file.metadata().map_or(self.length, |m| m.len());
+    }
+
+    /// Under the lock: another process may have been killed in the middle of a line.
+    fn mend(&mut self) -> Result<()> {
+        let length = self.file.metadata().map_err(|e| ReadError::io(&self.name, "reading it", &e))?.len();
+        if length == self.length {
+            return Ok(());
+        }
+        if length == 0 {
+            let header = self.columns.join(&char::from(self.delimiter).to_string());
+            return self.put(format!("{header}\n").as_bytes());
+        }
+        self.resume(&Input::Path(self.path.clone()))
     }
 
     /// What was found at the end of an existing file.
@@ -218,7 +265,15 @@ impl AnswerWriter {
             quote(value, self.delimiter, &mut line);
         }
         line.push('\n');
-        self.put(line.as_bytes())
+        let mut locked = self.lock()?;
+        let others = locked.changed();
+        locked.mend()?;
+        locked.put(line.as_bytes())?;
+        // What others wrote stays unread until the caller has looked.
+        if !others {
+            locked.seen();
+        }
+        Ok(())
     }
 
     fn strength(&self, record: &AnswerRecord<'_>, weight: bool) -> Result<String> {
@@ -245,6 +300,26 @@ impl AnswerWriter {
             }
             ReadError::io(&self.name, "writing to it", &e).hint("the answer was not saved; is the disk full?")
         })
+    }
+}
+
+/// The writer while it holds the file's lock.
+struct Locked<'a>(&'a mut AnswerWriter);
+
+impl std::ops::Deref for Locked<'_> {
+    type Target = AnswerWriter;
+    fn deref(&self) -> &AnswerWriter {
+        self.0
+    }
+}
+impl std::ops::DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut AnswerWriter {
+        self.0
+    }
+}
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.file.unlock();
     }
 }
 
@@ -345,6 +420,40 @@ mod tests {
                 assert_eq!(w.repair().is_some(), end > 0, "{end}");
             }
         }
+    }
+
+    #[test]
+    fn several_writers_share_one_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("answers.csv");
+        std::thread::scope(|scope| {
+            for who in 0..4 {
+                let path = path.clone();
+                scope.spawn(move || {
+                    let mut w = AnswerWriter::open(&path).unwrap();
+                    for i in 0..25 {
+                        let (a, b) = (format!("{who}"), format!("{}", 100 + i));
+                        w.append(&AnswerRecord::new(&a, &b, Reply::Same)).unwrap();
+                    }
+                });
+            }
+        });
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 101);
+        assert_eq!(text.matches("id_a").count(), 1);
+        let (_, answers) = read_answers_alone(&Input::from_arg(&path)).unwrap();
+        assert_eq!(answers.pairs.len(), 100);
+    }
+
+    #[test]
+    fn a_line_that_another_process_tore_is_mended_before_ours() {
+        let (_dir, path) = file(b"id_a,id_b,answer\n");
+        let mut ours = AnswerWriter::open(&path).unwrap();
+        let mut torn = OpenOptions::new().append(true).open(&path).unwrap();
+        torn.write_all(b"1,2,sa").unwrap();
+        assert!(ours.changed());
+        ours.append(&AnswerRecord::new("5", "6", Reply::Same)).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "id_a,id_b,answer\n5,6,same\n");
     }
 
     #[test]

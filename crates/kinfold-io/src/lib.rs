@@ -17,6 +17,7 @@
 
 mod answers;
 mod append;
+mod check;
 mod columnar;
 mod csv;
 mod error;
@@ -32,11 +33,13 @@ pub mod rules;
 mod scan;
 mod svmlight;
 mod table;
+pub mod words;
 
 pub use answers::{
     ANSWER_COLUMNS, Answer, AnswerCounts, AnswerOptions, Answers, Reply, Strength, read_answers, read_answers_alone,
 };
 pub use append::{AnswerRecord, AnswerWriter, Repair, answer_lines};
+pub use check::{check_json, check_text};
 pub use error::{ReadError, Result};
 pub use format::Format;
 pub use ids::Ids;

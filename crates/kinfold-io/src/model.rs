@@ -59,7 +59,7 @@ impl<T: DeserializeOwned> ModelFile<T> {
         let name = loaded.name.as_str();
         let foreign = |why: String| {
             ReadError::new(name, format!("this is not a kinfold model: {why}"))
-                .hint("write one with `kinfold cluster … --model FILE`")
+                .hint("write one with `kinfold cluster … --save FILE`")
         };
         let envelope: Envelope = serde_json::from_slice(&loaded.bytes).map_err(|e| {
             let line = e.line() as u64;

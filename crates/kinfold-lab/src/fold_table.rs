@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use kinfold::constraints::{ConstraintSet, generate};
 use kinfold::context::RunContext;
+use kinfold::data::Scaling;
 use kinfold::indices::{Scored, score_all};
+use kinfold::metrics::Choice;
 use kinfold::pipeline::{Job, Run};
 use kinfold::rng::Rng;
 use kinfold_io::{DataFile, Input, ReadOptions, View, read_table};
@@ -31,6 +33,15 @@ pub struct FoldTableArgs {
     /// The method
     #[arg(long, default_value = "auto")]
     method: String,
+    /// A setting of the method, like kernel=linear (repeatable)
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    settings: Vec<String>,
+    /// Scaling before clustering: none, standard, robust, unit or tf-idf
+    #[arg(long)]
+    scale: Option<String>,
+    /// Metric to learn first
+    #[arg(long)]
+    metric: Option<String>,
     /// Threads; 0 = all
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -180,7 +191,7 @@ fn cells(only: &[String]) -> Vec<(Protocol, String, Option<[f64; 3]>)> {
     all
 }
 
-fn read(folder: &Path, name: &str) -> Result<(DataFile, Vec<u32>), String> {
+pub(crate) fn read(folder: &Path, name: &str) -> Result<(DataFile, Vec<u32>), String> {
     let paths = ["csv", "svmlight", "csv.gz"].map(|e| folder.join(format!("{name}.{e}")));
     let path =
         paths.iter().find(|p| p.exists()).ok_or_else(|| format!("no file for {name} in {}", folder.display()))?;
@@ -192,7 +203,12 @@ fn read(folder: &Path, name: &str) -> Result<(DataFile, Vec<u32>), String> {
 }
 
 fn fit(args: &FoldTableArgs, file: &DataFile, given: &ConstraintSet, k: usize, seed: u64) -> Result<Run, String> {
-    let job = Job::new(&args.method, k);
+    let pair = |s: &String| s.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())).ok_or(format!("no = in {s}"));
+    let settings = args.settings.iter().map(pair).collect::<Result<Vec<_>, String>>()?;
+    let known =
+        |name: &String| Scaling::ALL.iter().find(|s| s.0 == *name).map(|s| s.1).ok_or(format!("no scaling {name}"));
+    let scaling = args.scale.as_ref().map(known).transpose()?;
+    let job = Job { settings, scaling, metric: args.metric.as_deref().map(Choice::new), ..Job::new(&args.method, k) };
     let ctx = RunContext::new(seed).with_threads(args.threads);
     let run = match file.rows.view() {
         Ok(View::F32(data)) => job.run(&ctx, &data, given),

@@ -1,5 +1,7 @@
 //! Experiments on the engine: the papers' tables, our own, and attacks. Never published.
 
+mod apc;
+mod ask_table;
 mod fold_table;
 mod fuzz;
 mod index_speed;
@@ -23,6 +25,10 @@ enum Experiment {
     TrustTable(trust_table::TrustTable),
     /// Choosing k with constraints: Tables 2 to 7 of Duarte, Fred & Duarte (2013) beside the printed numbers
     Validation(validation::ValidationArgs),
+    /// The experiment of the APC paper, beside its figures
+    Apc(apc::ApcSuite),
+    /// Learning curves of the query strategies, and the bar of `auto`
+    AskTable(ask_table::AskTable),
     /// Time and memory of the pairwise indices
     IndexSpeed(index_speed::IndexSpeedArgs),
     /// Random attacks on the readers and the constraint layer
@@ -34,6 +40,8 @@ fn main() -> std::process::ExitCode {
         Experiment::FoldTable(args) => fold_table::run(&args),
         Experiment::TrustTable(table) => table.run().map(|()| true).map_err(|e| e.to_string()),
         Experiment::Validation(args) => validation::run(&args),
+        Experiment::Apc(suite) => suite.run(),
+        Experiment::AskTable(table) => table.run(),
         Experiment::IndexSpeed(args) => index_speed::run(&args),
         Experiment::Fuzz(args) => fuzz::run(&args),
     };

@@ -91,6 +91,63 @@ pub fn cholesky(a: &[f64], n: usize) -> Option<Vec<f64>> {
     Some(out)
 }
 
+/// The inverse of a lower triangular n × n matrix, row-major with zeros above the diagonal.
+pub fn inverse_lower(l: &[f64], n: usize) -> Vec<f64> {
+    assert_eq!(l.len(), n * n);
+    let mut out = vec![0.0; n * n];
+    if n > 0 {
+        faer::linalg::triangular_inverse::invert_lower_triangular(
+            MatMut::from_row_major_slice_mut(&mut out, n, n),
+            MatRef::from_row_major_slice(l, n, n),
+            Par::Seq,
+        );
+    }
+    out
+}
+
+/// A·v = μ·B·v for symmetric A and symmetric positive definite B: the μ, smallest first, and vectors with vᵀBv = 1 as
+/// rows in the same order; `None` when B is not positive definite or the iteration fails.
+pub fn generalised_eigen(a: &[f64], b: &[f64], n: usize) -> Option<(Vec<f64>, Vec<f64>)> {
+    let inverse = inverse_lower(&cholesky(b, n)?, n);
+    // L⁻¹ · A · L⁻ᵀ, of which both halves are made equal to the bit.
+    let (mut half, mut whole) = (vec![0.0; n * n], vec![0.0; n * n]);
+    times_transposed(&inverse, a, n, &mut half);
+    times_transposed(&half, &inverse, n, &mut whole);
+    for i in 0..n {
+        for j in 0..i {
+            whole[i * n + j] = 0.5 * (whole[i * n + j] + whole[j * n + i]);
+            whole[j * n + i] = whole[i * n + j];
+        }
+    }
+    let (values, vectors) = symmetric_eigen(&whole, n)?;
+    // Rows yᵀ become rows (L⁻ᵀ y)ᵀ = yᵀ L⁻¹.
+    let mut turned = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            turned[j * n + i] = inverse[i * n + j];
+        }
+    }
+    times_transposed(&vectors, &turned, n, &mut half);
+    Some((values, half))
+}
+
+/// A factored symmetric positive definite matrix, to solve with.
+pub struct Factored(faer::linalg::solvers::Llt<f64>);
+
+impl Factored {
+    /// Factors an n × n matrix; `None` when it is not positive definite.
+    pub fn new(a: &[f64], n: usize) -> Option<Factored> {
+        let matrix = MatRef::from_row_major_slice(a, n, n);
+        Some(Factored(faer::linalg::solvers::Llt::new(matrix, faer::Side::Lower).ok()?))
+    }
+    /// Replaces x by A⁻¹·x.
+    pub fn solve(&self, x: &mut [f64]) {
+        use faer::linalg::solvers::SolveCore;
+        let n = x.len();
+        self.0.solve_in_place_with_conj(faer::Conj::No, MatMut::from_column_major_slice_mut(x, n, 1));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +160,34 @@ mod tests {
         times_transposed(&l, &l, 3, &mut back);
         assert!(a.iter().zip(back).all(|(x, y)| (x - y).abs() < 1e-12), "{back:?}");
         assert!(cholesky(&[1.0, 2.0, 2.0, 1.0], 2).is_none());
+    }
+
+    #[test]
+    fn triangular_inverses_solves_and_generalised_eigenvectors_satisfy_their_equations() {
+        let a = [1.0, -2.0, 0.3, -2.0, 0.5, 1.0, 0.3, 1.0, -4.0];
+        let b = [4.0, 2.0, 0.4, 2.0, 3.0, 0.1, 0.4, 0.1, 1.0];
+        let l = cholesky(&b, 3).unwrap();
+        let inverse = inverse_lower(&l, 3);
+        let times = |m: &[f64], v: &[f64]| -> Vec<f64> {
+            m.chunks(3).map(|row| row.iter().zip(v).map(|(x, y)| x * y).sum()).collect()
+        };
+        for c in 0..3 {
+            let mut unit = [0.0; 3];
+            unit[c] = 1.0;
+            let back = times(&l, &times(&inverse, &unit));
+            assert!(back.iter().zip(unit).all(|(x, y)| (x - y).abs() < 1e-12));
+            let mut x = unit;
+            Factored::new(&b, 3).unwrap().solve(&mut x);
+            assert!(times(&b, &x).iter().zip(unit).all(|(x, y)| (x - y).abs() < 1e-12));
+        }
+        let (values, vectors) = generalised_eigen(&a, &b, 3).unwrap();
+        assert!(values.windows(2).all(|w| w[0] <= w[1]));
+        for (value, v) in values.iter().zip(vectors.chunks(3)) {
+            let (av, bv) = (times(&a, v), times(&b, v));
+            assert!(av.iter().zip(&bv).all(|(x, y)| (x - value * y).abs() < 1e-12), "{av:?} {bv:?}");
+            assert!((v.iter().zip(&bv).map(|(x, y)| x * y).sum::<f64>() - 1.0).abs() < 1e-12);
+        }
+        assert!(generalised_eigen(&b, &a, 3).is_none());
     }
 
     #[test]

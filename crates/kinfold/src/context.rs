@@ -120,6 +120,11 @@ impl RunContext {
             memory: DEFAULT_MEMORY,
         }
     }
+    /// A silent context on threads that exist already.
+    pub fn on_pool(seed: u64, pool: &Pool) -> RunContext {
+        let (progress, cancel) = (Arc::new(Silent), CancelToken::new());
+        RunContext { seed, pool: pool.clone(), progress, cancel, deadline: None, memory: DEFAULT_MEMORY }
+    }
     /// Works on this many threads (0 = all cores). Results do not depend on it.
     pub fn with_threads(mut self, threads: usize) -> RunContext {
         self.pool = Pool::new(threads);
@@ -166,6 +171,10 @@ impl RunContext {
         } else {
             Ok(())
         }
+    }
+    /// The time that is left, where there is a limit.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.deadline.map(|d| d.saturating_duration_since(Instant::now()))
     }
     /// Tells the listener.
     pub fn progress(&self, stage: &str, done: u64, total: Option<u64>) {

@@ -1,6 +1,6 @@
 //! What can go wrong in the engine, with the values that went wrong.
 
-use crate::constraints::{Conflicts, Infeasible};
+use crate::constraints::{Conflicts, ConstraintSet, Infeasible};
 
 /// The engine's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -137,6 +137,25 @@ pub enum Error {
     /// A numerical routine failed.
     #[error("{0}")]
     Numeric(String),
+}
+
+impl Error {
+    /// The sentence in the user's words: rows spelt by `name`, constraints of `set` by where they came from.
+    pub fn describe(&self, set: &ConstraintSet, name: impl Fn(u32) -> String) -> String {
+        match self {
+            Error::Contradiction(conflicts) => {
+                let Some(first) = conflicts.first() else { return self.to_string() };
+                let rest = match conflicts.len() {
+                    0 | 1 => String::new(),
+                    2 => " (and 1 more contradiction)".to_owned(),
+                    all => format!(" (and {} more contradictions)", all - 1),
+                };
+                format!("the constraints contradict each other: {}{rest}", first.describe(set, name))
+            }
+            Error::Infeasible(why) => why.describe(set, name),
+            _ => self.to_string(),
+        }
+    }
 }
 
 /// 3200000000 → 3.2 GB.

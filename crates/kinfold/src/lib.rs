@@ -26,8 +26,10 @@ mod error;
 pub mod indices;
 mod kernels;
 pub mod methods;
+pub mod metrics;
 pub mod params;
 pub mod pipeline;
+pub mod queries;
 pub mod rng;
 
 pub use error::{Error, Result, bytes};

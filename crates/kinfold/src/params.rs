@@ -123,9 +123,29 @@ pub fn read<V: Value>(name: &str, text: &str, range: Option<(f64, f64)>) -> Resu
     Ok(value)
 }
 
+/// The known name that is closest to a misspelt one, if any is close.
+pub fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |a: &str, b: &str| {
+        let b: Vec<char> = b.to_lowercase().chars().collect();
+        let mut row: Vec<usize> = (0..=b.len()).collect();
+        for (i, x) in a.to_lowercase().chars().enumerate() {
+            let mut diagonal = row[0];
+            row[0] = i + 1;
+            for (j, &y) in b.iter().enumerate() {
+                let substituted = diagonal + usize::from(x != y);
+                diagonal = row[j + 1];
+                row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+            }
+        }
+        row[b.len()]
+    };
+    let best = known.map(|k| (distance(name, k), k)).min()?;
+    (best.0 <= 1 + name.chars().count() / 4).then_some(best.1)
+}
+
 /// The error for a name that is not a parameter. Used by the macro.
 pub fn unknown(name: &str, known: &[&str]) -> Error {
-    let hint = crate::methods::closest(name, known.iter().copied());
+    let hint = closest(name, known.iter().copied());
     let hint = hint.map_or_else(|| format!("; it has {}", known.join(", ")), |h| format!("; did you mean '{h}'?"));
     let none = if known.is_empty() { "; it has no parameters".to_owned() } else { hint };
     Error::Parameter(format!("there is no parameter '{name}'{none}"))

@@ -4,6 +4,7 @@ use kinfold::constraints::{ConstraintSet, Violation};
 use kinfold::context::Termination;
 use kinfold::indices::{Scored, score_all};
 use kinfold::methods::SizeBounds;
+use kinfold::metrics::Choice;
 use kinfold::pipeline::{ChooseK, Job, Run};
 use kinfold_io::{DataFile, Input, ModelFile, View, read_labels};
 use serde_json::json;
@@ -74,6 +75,7 @@ fn job(args: &ClusterArgs) -> Job {
     Job {
         settings: args.settings.clone(),
         scaling: args.scale,
+        metric: args.metric.as_ref().map(|name| Choice { name: name.clone(), settings: args.metric_settings.clone() }),
         sizes: SizeBounds { min: args.min_size, max: args.max_size },
         trust: args.constraints.trust.into(),
         ..Job::new(&args.method, k)
@@ -160,6 +162,10 @@ fn to_json(
         "notes": run.notes,
         "elapsed_seconds": run.elapsed.as_secs_f64(),
     });
+    if let (Some(bound), Some(gap)) = (run.lower_bound, run.gap()) {
+        value["lower_bound"] = bound.into();
+        value["gap"] = gap.into();
+    }
     if let Some(found) = &run.assessment {
         value["trust"] = json!({
             "verdict": found.verdict, "reason": found.reason, "error_rate": found.error_rate,
@@ -208,6 +214,9 @@ pub fn summary(run: &Run, scores: &[(&'static str, Option<f64>)], file: &DataFil
         run.elapsed.as_secs_f64(),
         number(run.objective),
     );
+    if let (Some(bound), Some(gap)) = (run.lower_bound, run.gap()) {
+        text += &format!("lower bound: {}, gap {:.4} %\n", number(bound), 100.0 * gap);
+    }
     let v = &run.violations;
     if v.total() > 0 {
         let given_text =

@@ -1,12 +1,17 @@
 //! One file per command.
 
+pub mod answer;
+pub mod ask;
 pub mod check;
 pub mod choose_k;
 pub mod cluster;
+pub mod curves;
 pub mod demo;
 pub mod eval;
 pub mod methods;
+pub mod next;
 pub mod predict;
+pub mod select;
 pub mod shell;
 pub mod simulate;
 

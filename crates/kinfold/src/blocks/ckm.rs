@@ -122,6 +122,11 @@ impl Links {
     pub fn bound(&self) -> &[u32] {
         &self.bound
     }
+    /// The two points of constraint s, and whether they must be together.
+    pub fn pair(&self, s: usize) -> (u32, u32, bool) {
+        let link = self.links[s];
+        (self.bound[link.a as usize], self.bound[link.b as usize], link.together)
+    }
     /// Does constraint s hold?
     pub fn holds(&self, s: usize, labels: &[u32]) -> bool {
         let link = self.links[s];

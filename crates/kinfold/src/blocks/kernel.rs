@@ -63,6 +63,10 @@ impl Gram {
         assert_eq!(values.len(), weights.len() * weights.len(), "a kernel matrix is square");
         Gram { n: weights.len(), values, weights }
     }
+    /// The n×n values, row after row.
+    pub fn into_values(self) -> Vec<f64> {
+        self.values
+    }
     /// Number of points.
     pub fn len(&self) -> usize {
         self.n

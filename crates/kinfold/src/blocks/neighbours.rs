@@ -27,22 +27,12 @@ pub struct Neighbours {
 impl Neighbours {
     /// Of the rows of `x`. Needs at least two rows; one row has no neighbours.
     pub fn new(pool: &Pool, x: &Matrix) -> Neighbours {
-        let (n, dims) = (x.rows(), x.cols());
+        let n = x.rows();
         if n < 2 {
             return Neighbours { per_row: 0, ids: Vec::new(), affinities: Vec::new() };
         }
         let per_row = NEIGHBOURS.min(n - 1);
-        // Around the mean the expansion ‖a‖² − 2a·b + ‖b‖² loses fewest digits.
-        let mut mean = vec![0.0; dims];
-        x.iter().for_each(|r| mean.iter_mut().zip(r).for_each(|(m, v)| *m += v / n as f64));
-        let mut centred = x.clone();
-        for i in 0..n {
-            centred.row_mut(i).iter_mut().zip(&mean).for_each(|(v, m)| *v -= m);
-        }
-        let norms: Vec<f64> = centred.iter().map(|r| dot(r, r)).collect();
-        let blocks = pool.map_chunks(n, BLOCK, |rows| nearest(x, &centred, &norms, rows, per_row));
-        let mut found: Vec<(f64, u32)> = Vec::with_capacity(n * per_row);
-        blocks.into_iter().for_each(|b| found.extend(b));
+        let found = nearest_rows(pool, x, per_row);
         let at = SCALE_AT.min(n - 1).min(per_row) - 1;
         let mut scale: Vec<f64> = (0..n).map(|i| found[i * per_row + at].0.sqrt()).collect();
         let smallest = scale.iter().copied().filter(|&s| s > 0.0).fold(f64::INFINITY, f64::min);
@@ -61,6 +51,23 @@ impl Neighbours {
         let range = row * self.per_row..(row + 1) * self.per_row;
         self.ids[range.clone()].iter().zip(&self.affinities[range]).map(|(&j, &a)| (j as usize, a))
     }
+}
+
+/// (distance², row) of the `per_row` (fewer than all) nearest other rows of every row, ascending, row after row.
+pub fn nearest_rows(pool: &Pool, x: &Matrix, per_row: usize) -> Vec<(f64, u32)> {
+    let (n, dims) = (x.rows(), x.cols());
+    // Around the mean the expansion ‖a‖² − 2a·b + ‖b‖² loses fewest digits.
+    let mut mean = vec![0.0; dims];
+    x.iter().for_each(|r| mean.iter_mut().zip(r).for_each(|(m, v)| *m += v / n as f64));
+    let mut centred = x.clone();
+    for i in 0..n {
+        centred.row_mut(i).iter_mut().zip(&mean).for_each(|(v, m)| *v -= m);
+    }
+    let norms: Vec<f64> = centred.iter().map(|r| dot(r, r)).collect();
+    let blocks = pool.map_chunks(n, BLOCK, |rows| nearest(x, &centred, &norms, rows, per_row));
+    let mut found: Vec<(f64, u32)> = Vec::with_capacity(n * per_row);
+    blocks.into_iter().for_each(|b| found.extend(b));
+    found
 }
 
 /// (distance², row) of the nearest rows of each row in `rows`, ascending.

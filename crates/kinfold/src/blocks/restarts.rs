@@ -1,8 +1,12 @@
 //! Independent starts: each has its own random stream and private state; the best by cost wins, the earliest of equals.
 //! Small problems run their restarts side by side, large ones one after the other with parallel passes inside.
 
-use super::lloyd::Outcome;
+use super::lloyd::{Limits, Nearest, Outcome, lloyd};
+use super::seeding::Init;
+use super::units::Units;
+use crate::constraints::Chunklets;
 use crate::context::RunContext;
+use crate::data::{Dataset, Float};
 use crate::error::{Error, Result};
 
 /// Rows × dims above which one restart keeps all threads busy by itself.
@@ -69,4 +73,14 @@ pub fn best_by<T: Send, K: PartialOrd>(
         (None, Some(e)) => Err(e),
         (None, None) => unreachable!("the first restart always runs"),
     }
+}
+
+/// Plain k-means on the rows, for methods that have nothing to go by.
+pub fn plain<F: Float>(ctx: &RunContext, data: &Dataset<'_, F>, k: usize) -> Result<Outcome> {
+    let alone = Chunklets::singletons(data.n());
+    let units = Units::new(data, &alone);
+    best_of(ctx, how_many(0, data.n()), data.n() * data.dims(), |ctx, r| {
+        let centres = Init::GreedyKmeansPlusPlus.draw(&ctx.pool, &units, k, &mut ctx.rng("seeding", r));
+        lloyd(ctx, &units, centres, Limits { max_iter: 300, tolerance: 0.0 }, &mut Nearest)
+    })
 }

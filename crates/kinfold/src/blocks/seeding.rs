@@ -149,6 +149,25 @@ impl Init {
     }
 }
 
+crate::choice! {
+    /// Where the first centres come from in methods that begin with neighbourhoods.
+    pub enum Start {
+        /// Neighbourhoods in the first start, D² sampling in the others.
+        Both = "both",
+        /// Means of chunklets, D² sampling for the rest, as in the papers.
+        Neighbourhoods = "neighbourhoods",
+        /// D² sampling, best of a few draws each.
+        GreedyKmeansPlusPlus = "greedy-kmeans++",
+    }
+}
+
+impl Start {
+    /// Does restart r begin with neighbourhoods?
+    pub fn neighbourhoods(self, r: u64) -> bool {
+        self == Start::Neighbourhoods || (self == Start::Both && r == 0)
+    }
+}
+
 /// The means of chunklets of two rows or more that must all be apart: a heavy one, then greedily the heaviest that is
 /// cannot-linked to all so far. `random`: the first is drawn ∝ weight², else it is the heaviest. Empty without any.
 pub fn heavy_and_apart<F: Float>(units: &Units<'_, F>, k: usize, random: bool, rng: &mut Rng) -> Matrix {

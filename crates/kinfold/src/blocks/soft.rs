@@ -66,23 +66,19 @@ impl Soft {
     }
 
     fn given(given: &ConstraintSet, chunklets: &Chunklets, finite: impl Fn(f64) -> f64) -> Soft {
-        let mut rows: Vec<u32> = given.expanded().flat_map(|p| [p.a, p.b]).collect();
-        rows.sort_unstable();
-        rows.dedup();
-        let number = |row: u32| rows.binary_search(&row).unwrap_or(0) as u32;
+        let (rows, pairs) = numbered_pairs(given);
         let mut starts = vec![0u32; rows.len() + 1];
-        for p in given.expanded() {
-            starts[number(p.a) as usize + 1] += 1;
-            starts[number(p.b) as usize + 1] += 1;
+        for &(a, b, ..) in &pairs {
+            starts[a as usize + 1] += 1;
+            starts[b as usize + 1] += 1;
         }
         (0..rows.len()).for_each(|i| starts[i + 1] += starts[i]);
         let mut fill = starts.clone();
         let mut arcs = vec![Arc { other: 0, kind: Kind::MustLink, weight: 0.0 }; starts[rows.len()] as usize];
-        for p in given.expanded() {
-            for (from, to) in [(p.a, p.b), (p.b, p.a)] {
-                let at = &mut fill[number(from) as usize];
-                arcs[*at as usize] = Arc { other: number(to), kind: p.kind, weight: finite(p.weight) };
-                *at += 1;
+        for &(a, b, kind, weight) in &pairs {
+            for (from, other) in [(a, b), (b, a)] {
+                arcs[fill[from as usize] as usize] = Arc { other, kind, weight: finite(weight) };
+                fill[from as usize] += 1;
             }
         }
         let several = (0..chunklets.len() as u32).map(|c| chunklets.members(c)).filter(|m| m.len() > 1);
@@ -98,6 +94,26 @@ impl Soft {
     /// Groups of bound rows that must-links join.
     pub fn groups(&self) -> &[Vec<u32>] {
         &self.groups
+    }
+
+    /// Partners of all bound rows together: twice the number of pairs.
+    pub fn partners(&self) -> usize {
+        match &self.form {
+            Form::Closed { members, graph, .. } => {
+                let size = |c: usize| members[c].len();
+                let inside: usize = (0..members.len()).map(|c| size(c) * (size(c) - 1)).sum();
+                inside + graph.edges().map(|(a, b)| 2 * size(a as usize) * size(b as usize)).sum::<usize>()
+            }
+            Form::Given { arcs, .. } => arcs.len(),
+        }
+    }
+
+    /// Is any of them a cannot-link?
+    pub fn has_cannot_links(&self) -> bool {
+        match &self.form {
+            Form::Closed { graph, .. } => graph.edge_count() > 0,
+            Form::Given { arcs, .. } => arcs.iter().any(|arc| arc.kind == Kind::CannotLink),
+        }
     }
 
     /// Calls `visit` for every partner of a bound row.
@@ -134,6 +150,23 @@ impl Soft {
         }
         twice / 2.0
     }
+}
+
+/// The rows that some pair speaks of, ascending, and the pairs in the order given, rows as numbers among those.
+pub fn numbered_pairs(given: &ConstraintSet) -> (Vec<u32>, Vec<(u32, u32, Kind, f64)>) {
+    let mut rows: Vec<u32> = given.expanded().flat_map(|p| [p.a, p.b]).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    let number = |row: u32| rows.binary_search(&row).unwrap_or(0) as u32;
+    let pairs = given.expanded().map(|p| (number(p.a), number(p.b), p.kind, p.weight)).collect();
+    (rows, pairs)
+}
+
+/// [`numbered_pairs`], must-links before cannot-links, without weights: for methods that take pairs in turn.
+pub fn pairs_in_turn(given: &ConstraintSet) -> (Vec<u32>, Vec<(u32, u32, Kind)>) {
+    let (rows, pairs) = numbered_pairs(given);
+    let of = |kind: Kind| pairs.iter().filter(move |p| p.2 == kind).map(|p| (p.0, p.1, p.2));
+    (rows, of(Kind::MustLink).chain(of(Kind::CannotLink)).collect())
 }
 
 fn numbers(rows: &[u32], of: &[u32]) -> Vec<u32> {
@@ -257,6 +290,9 @@ mod tests {
                             .sum::<f64>()
                 };
                 assert!((soft.broken_weight(&labels) - expected).abs() < 1e-9, "case {case}, closure {closure}");
+                let mut met = 0;
+                (0..soft.rows().len()).for_each(|unit| soft.for_each_partner(unit, |_| met += 1));
+                assert_eq!(soft.partners(), met);
                 // The cached counts say the same.
                 let units: Vec<u32> = soft.rows().iter().map(|&r| labels[r as usize]).collect();
                 let mut broken = Broken::new(&soft, 1.0, 3);

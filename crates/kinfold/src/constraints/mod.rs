@@ -22,6 +22,7 @@ mod repair;
 mod repair_model;
 mod sat;
 mod set;
+mod simulate;
 mod utility;
 mod witness;
 
@@ -38,5 +39,6 @@ pub use online::{Added, Online};
 pub use paths::PathRule;
 pub use repair::{Dropped, Repair, RepairOptions, repair};
 pub use set::{ConstraintId, ConstraintSet, Kind, Origin, Pair, PartialLabels, Set, weight_of_confidence};
+pub use simulate::{Protocol, Simulate, Simulated};
 pub use utility::{Coherence, Companions, Informativeness, coherence, companions, informativeness};
 pub use witness::{Infeasible, Witness};

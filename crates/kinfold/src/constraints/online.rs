@@ -71,6 +71,10 @@ impl Online {
     pub fn size(&self, row: usize) -> usize {
         self.size[self.root(row)] as usize
     }
+    /// The roots of the groups known to be apart from this row's, in no order.
+    pub fn apart(&self, row: usize) -> impl Iterator<Item = usize> + '_ {
+        self.apart[self.root(row)].iter().map(|&root| root as usize)
+    }
     /// What is known about two rows.
     pub fn entails(&self, i: usize, j: usize) -> Entailed {
         let (a, b) = (self.root(i), self.root(j));

@@ -99,6 +99,7 @@ impl Method for Ckm {
             trace: best.trace,
             termination: best.termination,
             chosen: None,
+            lower_bound: None,
             notes: Vec::new(),
         })
     }

@@ -168,8 +168,9 @@ fn finish<F: Float>(
              another one, and new rows will be labelled by it"
         ));
     }
-    let chosen = Some(Chosen { name, transform: transform.clone(), candidates });
-    Ok(Clustering { labels, centres: Some(centres), trace: Vec::new(), iterations, termination, notes, chosen })
+    let chosen = Some(Chosen { name, transform: transform.clone(), candidates, shapes: Vec::new() });
+    let (centres, trace, lower_bound) = (Some(centres), Vec::new(), None);
+    Ok(Clustering { labels, centres, trace, iterations, termination, notes, chosen, lower_bound })
 }
 
 struct Work<'a, F> {
@@ -393,8 +394,12 @@ impl<F: Float> Work<'_, F> {
             let score = votes.iter().map(|v| cohesion(v, &sampled, k)).sum::<f64>() / votes.len() as f64;
             scores.push(CandidateScore { name: base.name.clone(), score: Some(score), error: 0.0, weight: 0.0 });
             if best.as_ref().is_none_or(|b| score > b.0) {
-                let chosen =
-                    Chosen { name: base.name.clone(), transform: base.transform.clone(), candidates: Vec::new() };
+                let chosen = Chosen {
+                    name: base.name.clone(),
+                    transform: base.transform.clone(),
+                    candidates: Vec::new(),
+                    shapes: Vec::new(),
+                };
                 best = Some((score, Clustering { chosen: Some(chosen), ..outcome.into() }));
             }
             if ctx.checkpoint().is_err() {

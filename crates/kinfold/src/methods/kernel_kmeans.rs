@@ -109,6 +109,7 @@ impl Method for KernelKmeans {
             trace: outcome.trace,
             termination: outcome.termination,
             chosen: None,
+            lower_bound: None,
             notes: Vec::new(),
         })
     }

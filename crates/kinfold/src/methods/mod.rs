@@ -2,24 +2,40 @@
 //! conformance tests are made from that table.
 
 mod bckm;
+mod blp_kmeans;
+mod boost_cluster;
 mod cal;
 mod ckm;
+mod constrained_em;
+mod constrained_kmeans;
 mod cop_kmeans;
+mod csp;
+mod cvqe;
+mod dist_boost;
+mod em;
+mod exact;
 mod fold;
 mod greedy_mlcl;
+mod kernel_boost;
 mod kernel_kmeans;
 mod kmeans;
 mod lcc;
+mod lcvqe;
 mod mlcl;
+mod mpck_means;
 mod pck_means;
+mod pcp;
 mod rckm;
+mod seeded_kmeans;
+mod spcl;
 
 use crate::blocks::lloyd::Outcome;
 use crate::blocks::sizes::Bounds;
 use crate::constraints::{Chunklets, ConstraintSet};
 use crate::context::{RunContext, Termination};
-use crate::data::{Dataset, Float, Matrix, Scaling, Transform};
+use crate::data::{Dataset, Float, Matrix, Scaling, Shape, Transform};
 use crate::error::{Error, Result};
+pub use crate::params::closest;
 use crate::params::{Parameter, Params};
 
 /// What a method is asked to do.
@@ -73,9 +89,16 @@ pub struct Clustering {
     pub notes: Vec<String>,
     /// The space that the method chose for itself; `centres` are in it.
     pub chosen: Option<Chosen>,
+    /// No clustering that keeps the constraints has a smaller objective than this, where the method proves such a bound.
+    pub lower_bound: Option<f64>,
 }
 
 impl Clustering {
+    /// Its centres, or the means of its clusters.
+    pub(crate) fn centres_or_means<F: Float>(&self, problem: &Problem<'_, F>) -> Matrix {
+        self.centres.clone().unwrap_or_else(|| crate::blocks::means::means(problem.data, &self.labels, problem.k).0)
+    }
+
     /// Labels that came from elsewhere; the frame adds centres and objective.
     pub(crate) fn of_labels(labels: Vec<u32>) -> Clustering {
         Clustering {
@@ -86,6 +109,7 @@ impl Clustering {
             termination: Termination::Converged,
             notes: Vec::new(),
             chosen: None,
+            lower_bound: None,
         }
     }
 }
@@ -99,6 +123,8 @@ pub struct Chosen {
     pub transform: Transform,
     /// All candidates in order.
     pub candidates: Vec<CandidateScore>,
+    /// The shape of every cluster in that space; empty = plain distances.
+    pub shapes: Vec<Shape>,
 }
 
 /// How one candidate did.
@@ -126,6 +152,7 @@ impl From<Outcome> for Clustering {
             termination: outcome.termination,
             notes: if outcome.exact { Vec::new() } else { vec![HEURISTIC.to_owned()] },
             chosen: None,
+            lower_bound: None,
         }
     }
 }
@@ -357,8 +384,23 @@ pub static METHODS: &[Entry] = &[
     entry::<ckm::Ckm>(),
     entry::<rckm::Rckm>(),
     entry::<bckm::Bckm>(),
-    entry::<cal::Cal>(),
     entry::<pck_means::PckMeans>(),
+    entry::<mpck_means::MpckMeans>(),
+    entry::<cvqe::Cvqe>(),
+    entry::<lcvqe::Lcvqe>(),
+    entry::<seeded_kmeans::SeededKmeans>(),
+    entry::<constrained_kmeans::ConstrainedKmeans>(),
+    entry::<cal::Cal>(),
+    entry::<spcl::Spcl>(),
+    entry::<csp::Csp>(),
+    entry::<pcp::Pcp>(),
+    entry::<em::Em>(),
+    entry::<constrained_em::ConstrainedEm>(),
+    entry::<exact::Exact>(),
+    entry::<blp_kmeans::BlpKmeans>(),
+    entry::<boost_cluster::BoostCluster>(),
+    entry::<kernel_boost::KernelBoost>(),
+    entry::<dist_boost::DistBoost>(),
 ];
 
 /// What `auto` stands for.
@@ -372,24 +414,4 @@ pub fn find(name: &str) -> Result<&'static Entry> {
         name: name.to_owned(),
         hint: closest(name, METHODS.iter().map(|e| e.info.name)).map(str::to_owned),
     })
-}
-
-/// The known name that is closest to a misspelt one, if any is close.
-pub fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let distance = |a: &str, b: &str| {
-        let b: Vec<char> = b.to_lowercase().chars().collect();
-        let mut row: Vec<usize> = (0..=b.len()).collect();
-        for (i, x) in a.to_lowercase().chars().enumerate() {
-            let mut diagonal = row[0];
-            row[0] = i + 1;
-            for (j, &y) in b.iter().enumerate() {
-                let substituted = diagonal + usize::from(x != y);
-                diagonal = row[j + 1];
-                row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-            }
-        }
-        row[b.len()]
-    };
-    let best = known.map(|k| (distance(name, k), k)).min()?;
-    (best.0 <= 1 + name.chars().count() / 4).then_some(best.1)
 }

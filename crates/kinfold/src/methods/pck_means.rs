@@ -2,31 +2,22 @@
 //! Constraints are penalties of a fixed price, closed first (`closure`), and their neighbourhoods give the first centres.
 //! Rows in a constraint are placed one by one in random order where J is least, the others at their nearest centre.
 //! Departs from the paper: the price is in units of the data (`unit = absolute` for the paper's), labels are kept from one
-//! iteration to the next so that J never rises, sweeps go on until nothing moves, whole chunklets may move at once, further
-//! restarts begin with D² sampling. Cost per iteration O(n·k·dims) plus sweeps of O(bound rows · k · cannot-linked chunklets).
+//! iteration to the next so that J never rises, sweeps go on until nothing moves, whole chunklets may move at once, single
+//! rows move in the end while centres follow (`refine`), further restarts begin with D² sampling.
+//! Cost per iteration O(n·k·dims) plus sweeps of O(bound rows · k · cannot-linked chunklets).
 
 use super::{Clustering, Info, Listens, Method, Problem};
 use crate::blocks::icm::{Manner, Penalised};
 use crate::blocks::lloyd::{Limits, lloyd};
-use crate::blocks::soft::Soft;
+use crate::blocks::seeding::Start;
+use crate::blocks::single_moves::single_moves;
+use crate::blocks::soft::{Broken, Soft};
 use crate::blocks::units::Units;
 use crate::blocks::{means, restarts, seeding};
 use crate::constraints::Chunklets;
 use crate::context::RunContext;
 use crate::data::{Dataset, Float, Matrix};
 use crate::error::Result;
-
-crate::choice! {
-    /// Where the first centres come from.
-    pub enum Start {
-        /// Neighbourhoods in the first start, D² sampling in the others.
-        Both = "both",
-        /// Means of the largest chunklets, D² sampling for the rest, as in the paper.
-        Neighbourhoods = "neighbourhoods",
-        /// D² sampling, best of a few draws each.
-        GreedyKmeansPlusPlus = "greedy-kmeans++",
-    }
-}
 
 crate::choice! {
     /// What a weight of 1 is.
@@ -69,6 +60,8 @@ crate::params! {
         sweeps: usize = 20, 1 => 1_000_000;
         /// Let whole chunklets move at once.
         whole: bool = true;
+        /// End with moves of single rows that count how the centres follow.
+        refine: bool = true;
     }
 }
 
@@ -104,10 +97,10 @@ impl Method for PckMeans {
         let price = self.price(data);
         let restarts = restarts::how_many(self.0.restarts, data.n());
         let mut outcome = restarts::best_of(ctx, restarts, data.n() * data.dims(), |ctx, r| {
-            let chosen = match self.0.init {
-                Start::Neighbourhoods => seeding::neighbourhoods(data, problem.chunklets, k, false),
-                Start::Both if r == 0 => seeding::neighbourhoods(data, problem.chunklets, k, false),
-                _ => Matrix::zeros(0, data.dims()),
+            let chosen = if self.0.init.neighbourhoods(r) {
+                seeding::neighbourhoods(data, problem.chunklets, k, false)
+            } else {
+                Matrix::zeros(0, data.dims())
             };
             let centres = seeding::kmeans_plus_plus(&ctx.pool, &units, k, chosen, true, &mut ctx.rng("seeding", r));
             self.descend(ctx, &units, &soft, price, centres, r)
@@ -148,8 +141,17 @@ impl PckMeans {
         let limits = Limits { max_iter: self.0.max_iter, tolerance: 0.0 };
         let cold = self.0.context == Context::Cold;
         let manner = Manner { cold, sweeps: self.0.sweeps, whole: self.0.whole };
-        let mut place = Penalised::new(soft, 2.0 * price, centres.rows(), manner, ctx.rng("order", r));
-        lloyd(ctx, units, centres, limits, &mut place)
+        let (k, factor) = (centres.rows(), 2.0 * price);
+        let mut place = Penalised::new(soft, factor, k, manner, ctx.rng("order", r));
+        let mut outcome = lloyd(ctx, units, centres, limits, &mut place)?;
+        if self.0.refine && ctx.checkpoint().is_ok() {
+            let mut energy = Broken::new(soft, factor, k);
+            if single_moves(ctx, units, &mut energy, &mut outcome.labels, &mut outcome.centres) {
+                let squares = means::sum_of_squares_around(units.data, &outcome.labels, &outcome.centres);
+                outcome.trace.push(squares + factor * soft.broken_weight(&outcome.labels));
+            }
+        }
+        Ok(outcome)
     }
 }
 

@@ -8,7 +8,8 @@ const LINE: [f64; 4] = [0.0, 1.0, 9.0, 10.0];
 /// Labels and J from given centres.
 fn from_centres(rows: &[f64], given: &ConstraintSet, centres: &[f64], weight: f64) -> (Vec<u32>, f64) {
     let data = Dataset::dense(rows, 1).unwrap();
-    let method = PckMeans(PckMeansParams { weight, unit: Unit::Absolute, whole: false, ..Default::default() });
+    let method =
+        PckMeans(PckMeansParams { weight, unit: Unit::Absolute, whole: false, refine: false, ..Default::default() });
     let (alone, chunklets) = (Chunklets::singletons(rows.len()), given.close().unwrap());
     let soft = Soft::new(given, &chunklets, true);
     let units = Units::rows(&data, &alone, soft.rows().to_vec());
@@ -48,8 +49,9 @@ fn run(rows: &[f64], given: &ConstraintSet, settings: &[(&str, &str)], seed: u64
 fn weight_zero_is_plain_k_means() {
     let (rows, truth) = blobs(300, 1);
     let given = generate::pairs(&truth, 100, &mut Rng::stream(1, "test", 0)).unwrap().constraints;
-    let plain = run(&rows, &ConstraintSet::new(300), &[("init", "greedy-kmeans++")], 5);
-    let free = run(&rows, &given, &[("init", "greedy-kmeans++"), ("weight", "0")], 5);
+    let lloyd = [("init", "greedy-kmeans++"), ("refine", "no")];
+    let plain = run(&rows, &ConstraintSet::new(300), &lloyd, 5);
+    let free = run(&rows, &given, &[&lloyd[..], &[("weight", "0")]].concat(), 5);
     let data = Dataset::dense(&rows, 2).unwrap();
     let kmeans = Job::new("kmeans", 4).run(&RunContext::new(5), &data, &given).unwrap();
     assert!((free.objective - kmeans.objective / 2.0).abs() < 1e-9);

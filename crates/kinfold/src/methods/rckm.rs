@@ -100,6 +100,7 @@ impl Method for Rckm {
             trace: boosted.trace,
             termination: boosted.termination,
             chosen: None,
+            lower_bound: None,
             notes: boosted.notes,
         })
     }

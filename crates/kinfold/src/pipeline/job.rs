@@ -9,9 +9,10 @@ use crate::blocks::means::means;
 use crate::blocks::sizes;
 use crate::constraints::{Chunklets, ConstraintId, ConstraintSet, Kind, Violations};
 use crate::context::{RunContext, Termination};
-use crate::data::{Dataset, Matrix, Scaling, Table, Transform};
+use crate::data::{Dataset, Matrix, Scaling, Shape, Table, Transform};
 use crate::error::{Error, Result};
-use crate::methods::{self, AnyMethod, CandidateScore, Chosen, Clustering, Listens, Problem, SizeBounds, Typed};
+use crate::methods::{self, AnyMethod, CandidateScore, Clustering, Listens, Problem, SizeBounds, Typed};
+use crate::metrics;
 
 /// Most violations that are listed one by one.
 const LISTED: usize = 10_000;
@@ -34,6 +35,8 @@ pub struct Job {
     pub settings: Vec<(String, String)>,
     /// Scaling before everything else; `None` leaves it to the method (as given, unless it chooses by itself).
     pub scaling: Option<Scaling>,
+    /// A metric to learn from the constraints after scaling.
+    pub metric: Option<metrics::Choice>,
     /// Bounds on cluster sizes.
     pub sizes: SizeBounds,
     /// How far the constraints are believed, by methods that keep them.
@@ -68,6 +71,8 @@ pub struct Run {
     pub sizes: Vec<usize>,
     /// What the method minimises, recomputed.
     pub objective: f64,
+    /// No clustering that keeps the constraints has a smaller objective, where the method proves such a bound.
+    pub lower_bound: Option<f64>,
     /// The method's own objective after each iteration.
     pub trace: Vec<f64>,
     /// Iterations.
@@ -82,6 +87,8 @@ pub struct Run {
     pub notes: Vec<String>,
     /// Centres in the representation's space.
     pub centres: Matrix,
+    /// Shapes of the clusters there; empty = plain distances.
+    pub shapes: Vec<Shape>,
     /// Wall time.
     pub elapsed: Duration,
 }
@@ -90,7 +97,7 @@ impl Job {
     /// A job with default settings.
     pub fn new(method: &str, k: usize) -> Job {
         let (sizes, trust) = (SizeBounds::default(), Trust::default());
-        Job { method: method.to_owned(), k, settings: Vec::new(), scaling: None, sizes, trust }
+        Job { method: method.to_owned(), k, settings: Vec::new(), scaling: None, metric: None, sizes, trust }
     }
 
     /// Checks everything that can be checked, then clusters.
@@ -135,6 +142,9 @@ impl Job {
         let begun = Instant::now();
         let entry = methods::find(&self.method)?;
         let method = (entry.build)(&self.settings)?;
+        if let Some(metric) = &self.metric {
+            (metrics::find(&metric.name)?.build)(&metric.settings)?;
+        }
         let n = data.n();
         if self.k == 0 || self.k > n {
             return Err(Error::K { k: self.k, rows: n });
@@ -164,17 +174,18 @@ impl Job {
         }
 
         let scaling = self.scaling.unwrap_or_default();
-        let transform = scaling.fit(data)?;
+        let mut transform = scaling.fit(data)?;
         let transformed = if transform.is_identity() { None } else { Some(transform.apply(data)?) };
         let lent = match &transformed {
             None => *data,
             Some(table) => with_weights(table, data)?,
         };
+        // Who asks for a scaling or a metric has chosen the representation.
+        let chooses = entry.info.represents && self.scaling.is_none() && self.metric.is_none();
         let mut settled = match looked {
             None => Settled::all(given.close_lenient(0.0)?.0),
             Some(looked) if trust == Trust::Hard => Settled::all(looked.chunklets()),
             Some(looked) => {
-                let chooses = entry.info.represents && self.scaling.is_none();
                 let judged = if chooses { trust::rows_to_judge(&lent)? } else { None };
                 match &judged {
                     None => looked.settle(ctx, &lent, given, self.k, trust)?,
@@ -183,38 +194,40 @@ impl Job {
             }
         };
         fits_sizes(&settled.chunklets)?;
+        let believed = settled.believed.as_ref().unwrap_or(given);
+        let mut notes = Vec::new();
+        let mut measured = None;
+        if let Some(choice) = &self.metric {
+            let learned = choice.learn(ctx, &lent, believed, &settled.chunklets)?;
+            notes.extend(learned.notes);
+            measured = (!learned.transform.is_identity()).then(|| learned.transform.apply(&lent)).transpose()?;
+            transform = transform.then(learned.transform);
+        }
+        let lent = match &measured {
+            None => lent,
+            Some(table) => with_weights(table, data)?,
+        };
         let problem = Problem {
             data: &lent,
-            given: settled.believed.as_ref().unwrap_or(given),
+            given: believed,
             chunklets: &settled.chunklets,
             k: self.k,
             sizes: self.sizes,
-            scaling: self.scaling,
+            scaling: if chooses { None } else { Some(scaling) },
         };
-        // Where some are wrong, the most probable labels are the safe choice: a method that builds on what is believed
-        // carries the errors that were not found further than they reach by themselves.
-        let chooses = entry.info.represents && self.scaling.is_none();
-        let by_belief = settled.labels.take().filter(|_| bounds.is_none() && (trust == Trust::Auto || !chooses));
-        let mut clustering = match by_belief {
+        // A method that does not choose its space has nothing to add to labels in which every constraint is weighed.
+        let as_judged = !chooses && self.metric.is_none() && bounds.is_none();
+        let weighed = settled.labels.take().filter(|_| as_judged && trust == Trust::Soft);
+        let mut clustering = match weighed {
             None => match ready {
                 Some(clustering) => clustering,
                 None => F::run(method.as_ref(), ctx, &problem)?,
             },
-            Some(labels) => {
-                let mut clustering = Clustering::of_labels(labels);
-                if chooses && !lent.is_sparse() {
-                    let transform = Scaling::Standard.fit(&lent)?;
-                    let table = transform.apply(&lent)?;
-                    clustering.centres = Some(means(&with_weights(&table, data)?, &clustering.labels, self.k).0);
-                    let name = "standard, weighed by belief".to_owned();
-                    clustering.chosen = Some(Chosen { name, transform, candidates: Vec::new() });
-                }
-                clustering
-            }
+            Some(labels) => Clustering::of_labels(labels),
         };
 
-        // Restarts that were never begun do not show in the winner's own termination.
-        if let Err(stop) = ctx.checkpoint() {
+        // Restarts that were never begun do not show in the winner's own termination; a proof stays one.
+        if let (Err(stop), true) = (ctx.checkpoint(), clustering.termination != Termination::Optimal) {
             clustering.termination = stop.into();
         }
         let objective = F::objective(method.as_ref(), &problem, &clustering);
@@ -229,21 +242,24 @@ impl Job {
             }
             None => means(&lent, &clustering.labels, self.k).0,
         };
+        let chosen_shapes = clustering.chosen.as_ref().map_or(&[][..], |c| &c.shapes);
+        let shapes = if chosen_shapes.is_empty() { Vec::new() } else { permuted(chosen_shapes, &old_ids) };
+        let mut name = if scaling == Scaling::None { "raw" } else { scaling.name() }.to_owned();
+        if let Some(metric) = &self.metric {
+            name = if name == "raw" { metric.name.clone() } else { format!("{name}, {}", metric.name) };
+        }
         let representation = match clustering.chosen {
             Some(chosen) => Representation {
-                name: chosen.name,
+                name: if self.metric.is_some() { format!("{name}, {}", chosen.name) } else { chosen.name },
                 transform: transform.then(chosen.transform),
                 candidates: chosen.candidates,
             },
-            None => {
-                let name = if scaling == Scaling::None { "raw" } else { scaling.name() };
-                Representation { name: name.to_owned(), transform, candidates: Vec::new() }
-            }
+            None => Representation { name, transform, candidates: Vec::new() },
         };
         if clustering.trace.is_empty() {
             clustering.trace.push(objective);
         }
-        let mut notes = clustering.notes;
+        notes.extend(clustering.notes);
         if let Some(found) = &mut settled.assessment {
             found.distrusted.iter_mut().for_each(|d| d.broken = is_broken(d, &clustering.labels));
             notes.extend(found.note(given));
@@ -255,6 +271,7 @@ impl Job {
             seed: ctx.seed,
             sizes,
             objective,
+            lower_bound: clustering.lower_bound.map(|b| b.min(objective)),
             trace: clustering.trace,
             iterations: clustering.iterations,
             termination: clustering.termination,
@@ -262,10 +279,16 @@ impl Job {
             assessment: settled.assessment,
             notes,
             centres,
+            shapes,
             labels: clustering.labels,
             elapsed: begun.elapsed(),
         })
     }
+}
+
+/// The shapes in a new order of clusters.
+fn permuted(shapes: &[Shape], old_ids: &[u32]) -> Vec<Shape> {
+    old_ids.iter().map(|&c| shapes[c as usize].clone()).collect()
 }
 
 /// Refuses a method that would need more memory than is allowed, and says how many rows would do.
@@ -302,6 +325,13 @@ impl Run {
         self.assessment.as_ref().map_or(&[], |a| &a.distrusted)
     }
 
+    /// How far above the optimum the objective can be at most, as a share of it.
+    pub fn gap(&self) -> Option<f64> {
+        let over =
+            |bound: f64| if self.objective > bound { (self.objective - bound) / self.objective.abs() } else { 0.0 };
+        self.lower_bound.map(over)
+    }
+
     /// What is needed to label new rows.
     pub fn model(&self, features: &[String]) -> Model {
         Model {
@@ -310,6 +340,7 @@ impl Run {
             features: features.to_vec(),
             transform: self.representation.transform.clone(),
             centres: self.centres.clone(),
+            shapes: self.shapes.clone(),
         }
     }
 
@@ -322,5 +353,8 @@ impl Run {
             centres.push(self.centres.row(old as usize));
         }
         (self.sizes, self.centres) = (sizes, centres);
+        if !self.shapes.is_empty() {
+            self.shapes = permuted(&self.shapes, &old_ids);
+        }
     }
 }

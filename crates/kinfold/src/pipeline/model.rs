@@ -1,10 +1,11 @@
-//! What a run leaves behind to label new rows: the transform and the centres. Rows go to the nearest centre.
+//! What a run leaves behind to label new rows: the transform and the centres. Rows go to the nearest centre,
+//! each measured by the shape of its cluster where clusters have shapes.
 
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::lloyd::assign_nearest;
+use crate::blocks::lloyd::{assign_nearest, cheapest};
 use crate::context::RunContext;
-use crate::data::{Dataset, Float, Matrix, Transform};
+use crate::data::{Dataset, Float, Matrix, Shape, Transform};
 use crate::error::{Error, Result};
 
 /// A fitted clustering, without the rows it was fitted on.
@@ -20,6 +21,9 @@ pub struct Model {
     pub transform: Transform,
     /// Centres in the transformed space.
     pub centres: Matrix,
+    /// The shape of every cluster there; empty = plain distances.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shapes: Vec<Shape>,
 }
 
 impl Model {
@@ -38,11 +42,31 @@ impl Model {
         };
         if self.transform.is_identity() {
             check(data.dims())?;
-            return Ok(assign_nearest(ctx, data, &self.centres));
+            return Ok(self.nearest(ctx, data));
         }
         let table = self.transform.apply(data)?;
         let transformed = table.view()?;
         check(transformed.dims())?;
-        Ok(assign_nearest(ctx, &transformed, &self.centres))
+        Ok(self.nearest(ctx, &transformed))
+    }
+
+    fn nearest<F: Float>(&self, ctx: &RunContext, data: &Dataset<'_, F>) -> Vec<u32> {
+        if self.shapes.is_empty() {
+            return assign_nearest(ctx, data, &self.centres);
+        }
+        let mut labels = vec![0u32; data.n()];
+        ctx.pool.map_chunks_mut(&mut labels, 1024, |start, labels| {
+            let mut difference = vec![0.0; self.centres.cols()];
+            let mut costs = vec![0.0; self.shapes.len()];
+            for (i, label) in labels.iter_mut().enumerate() {
+                for ((cost, shape), centre) in costs.iter_mut().zip(&self.shapes).zip(self.centres.iter()) {
+                    difference.iter_mut().zip(centre).for_each(|(d, c)| *d = -c);
+                    data.add_row(start + i, 1.0, &mut difference);
+                    *cost = shape.distance(&difference);
+                }
+                *label = cheapest(&costs);
+            }
+        });
+        labels
     }
 }

@@ -272,8 +272,8 @@ fn many_rows_are_judged_on_a_sample() {
         wide.add_pair(kind, p.a as usize + shift, p.b as usize + shift).unwrap();
     }
     let found = assess(&ctx(), &Dataset::dense(&rows, 2).unwrap(), &wide, 3, Trust::Auto).unwrap();
-    // Five of sixty are wrong, but nothing contradicts them.
-    assert!(found.verdict == Verdict::Hard && found.distrusted.iter().all(|d| d.kept));
+    // Five of sixty are wrong; nothing contradicts them, but the rows do.
+    assert!(found.verdict == Verdict::Noisy && found.contradictions == 0 && !found.distrusted.iter().any(|d| d.kept));
     let mut ids: Vec<u32> =
         found.distrusted.iter().map(|d| if let ConstraintId::Pair(i) = d.id { i } else { 99 }).collect();
     ids.sort_unstable();

@@ -1,0 +1,409 @@
+//! Marginals of labels that must differ along cannot-links: p(y) ∝ Π_u φ_u(y_u) Π_edges [y_u ≠ y_v], in logarithms.
+//! Separates over components. Exact by bucket elimination, up and down the tree of buckets (a pair or a tree is the case
+//! of width 1), while the tables of a component hold at most `LIMIT` entries; loopy belief propagation beyond, damped,
+//! in a fixed order, with the Bethe approximation of log Z (Yedidia, Freeman, Weiss 2005). O(edges·k) per round.
+
+use std::collections::BTreeSet;
+
+use crate::constraints::Graph;
+use crate::context::RunContext;
+
+/// Entries that the tables of one component may hold in all.
+const LIMIT: f64 = 2e5;
+/// Rounds of loopy propagation, and the change below which it has converged.
+const ROUNDS: usize = 100;
+const TOLERANCE: f64 = 1e-6;
+/// Share of the old message that stays.
+const DAMPING: f64 = 0.5;
+
+/// What an inference came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Inferred {
+    /// log Σ_y Π φ of all components with an edge; −∞ when no labelling is possible.
+    pub log_z: f64,
+    /// Components that were only approximated.
+    pub approximate: usize,
+    /// Components among them that did not converge.
+    pub unsettled: usize,
+}
+
+/// The components of a graph, prepared for many inferences.
+pub struct Network {
+    k: usize,
+    components: Vec<Component>,
+}
+
+struct Component {
+    vertices: Vec<u32>,
+    /// Neighbours of each vertex by position.
+    around: Vec<Vec<u32>>,
+    plan: Option<Plan>,
+}
+
+/// Buckets in the order in which vertices leave: the vertex, its neighbours then, and the bucket that inherits.
+struct Plan(Vec<Bucket>);
+
+struct Bucket {
+    vertex: u32,
+    scope: Vec<u32>,
+    /// Neighbours in the graph among the scope, by position in the scope.
+    edges: Vec<usize>,
+    heir: Option<usize>,
+}
+
+/// log Σ exp.
+pub fn log_sum(values: &[f64]) -> f64 {
+    let top = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if top == f64::NEG_INFINITY {
+        return top;
+    }
+    top + values.iter().map(|v| (v - top).exp()).sum::<f64>().ln()
+}
+
+/// Replaces logarithms by shares of one; their log Σ exp.
+pub fn to_shares(values: &mut [f64]) -> f64 {
+    let total = log_sum(values);
+    values.iter_mut().for_each(|v| *v = if total == f64::NEG_INFINITY { 0.0 } else { (*v - total).exp() });
+    total
+}
+
+impl Network {
+    /// The cannot-links between some units, for k clusters.
+    pub fn new(graph: &Graph, k: usize) -> Network {
+        Network::with_limit(graph, k, LIMIT)
+    }
+
+    fn with_limit(graph: &Graph, k: usize, limit: f64) -> Network {
+        let mut position = vec![0u32; graph.len()];
+        let components = graph.components().into_iter().map(|vertices| {
+            vertices.iter().enumerate().for_each(|(i, &v)| position[v as usize] = i as u32);
+            let local = |&v: &u32| graph.neighbours(v).iter().map(|&u| position[u as usize]).collect::<Vec<u32>>();
+            let around: Vec<Vec<u32>> = vertices.iter().map(local).collect();
+            let plan = Plan::new(&around, k, limit);
+            Component { vertices, around, plan }
+        });
+        Network { k, components: components.collect() }
+    }
+
+    /// Components with their units, ascending.
+    pub fn components(&self) -> impl Iterator<Item = &[u32]> {
+        self.components.iter().map(|c| c.vertices.as_slice())
+    }
+
+    /// Marginals of the units that have a cannot-link; the rows of other units are left as they are.
+    /// `log_phi` and `out` are units × k. Propagation starts from the messages of the last call with the same `memory`
+    /// (empty at first). `each` is told log Z of every component with its units.
+    pub fn infer(
+        &self,
+        ctx: &RunContext,
+        log_phi: &[f64],
+        memory: &mut Vec<Vec<f64>>,
+        out: &mut [f64],
+        mut each: impl FnMut(&[u32], f64),
+    ) -> Inferred {
+        let k = self.k;
+        memory.resize(self.components.len(), Vec::new());
+        let found =
+            ctx.pool.map_chunks_mut(memory, 1, |i, messages| self.components[i].infer(k, log_phi, &mut messages[0]));
+        let mut all = Inferred { log_z: 0.0, approximate: 0, unsettled: 0 };
+        for (c, (marginals, log_z, settled)) in self.components.iter().zip(found) {
+            for (&v, row) in c.vertices.iter().zip(marginals.chunks_exact(k)) {
+                out[v as usize * k..(v as usize + 1) * k].copy_from_slice(row);
+            }
+            all.log_z += log_z;
+            all.approximate += usize::from(c.plan.is_none());
+            all.unsettled += usize::from(!settled);
+            each(&c.vertices, log_z);
+        }
+        all
+    }
+}
+
+impl Plan {
+    /// Smallest-neighbourhood order; `None` when the tables would be too large.
+    fn new(around: &[Vec<u32>], k: usize, limit: f64) -> Option<Plan> {
+        let n = around.len();
+        let mut left: Vec<BTreeSet<u32>> = around.iter().map(|list| list.iter().copied().collect()).collect();
+        let mut queue: BTreeSet<(usize, u32)> = (0..n as u32).map(|v| (left[v as usize].len(), v)).collect();
+        let (mut buckets, mut spent) = (Vec::with_capacity(n), 0.0);
+        let mut rank = vec![0usize; n];
+        while let Some((_, v)) = queue.pop_first() {
+            let scope: Vec<u32> = std::mem::take(&mut left[v as usize]).into_iter().collect();
+            spent += (k as f64).powi(scope.len() as i32 + 1);
+            if spent > limit {
+                return None;
+            }
+            for (i, &a) in scope.iter().enumerate() {
+                queue.remove(&(left[a as usize].len(), a));
+                left[a as usize].remove(&v);
+                left[a as usize].extend(scope.iter().take(i).chain(&scope[i + 1..]));
+                queue.insert((left[a as usize].len(), a));
+            }
+            rank[v as usize] = buckets.len();
+            let edges = (0..scope.len()).filter(|&i| around[v as usize].contains(&scope[i])).collect();
+            buckets.push(Bucket { vertex: v, scope, edges, heir: None });
+        }
+        for b in &mut buckets {
+            b.heir = b.scope.iter().map(|&u| rank[u as usize]).min();
+        }
+        Some(Plan(buckets))
+    }
+
+    /// Position in the table over `scope` of an assignment of values to vertices, the last vertex fastest.
+    fn index(scope: &[u32], value: &[usize], k: usize) -> usize {
+        scope.iter().fold(0, |at, &u| at * k + value[u as usize])
+    }
+
+    /// Marginals (n × k) and log Z.
+    fn infer(&self, k: usize, phi: &[f64]) -> (Vec<f64>, f64) {
+        let buckets = &self.0;
+        let n = buckets.len();
+        let mut value = vec![0usize; n];
+        // Up: the table of a bucket over its scope and, fastest, its vertex; its message is the sum over the vertex.
+        let mut tables: Vec<Vec<f64>> = Vec::with_capacity(n);
+        let mut up: Vec<Vec<f64>> = Vec::with_capacity(n);
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); n];
+        let mut log_z = 0.0;
+        for (step, b) in buckets.iter().enumerate() {
+            let v = b.vertex as usize;
+            let size = k.pow(b.scope.len() as u32);
+            let (mut table, mut message) = (Vec::with_capacity(size * k), Vec::with_capacity(size));
+            for index in 0..size {
+                place(&b.scope, index, k, &mut value);
+                for c in 0..k {
+                    value[v] = c;
+                    let apart = b.edges.iter().all(|&e| value[b.scope[e] as usize] != c);
+                    let inherited =
+                        children[step].iter().map(|&s| up[s][Plan::index(&buckets[s].scope, &value, k)]).sum::<f64>();
+                    table.push(if apart { phi[v * k + c] + inherited } else { f64::NEG_INFINITY });
+                }
+                message.push(log_sum(&table[index * k..]));
+            }
+            match b.heir {
+                Some(heir) => children[heir].push(step),
+                None => log_z += message[0],
+            }
+            tables.push(table);
+            up.push(message);
+        }
+        // Down: what the rest of the component says about the scope of a bucket.
+        let mut marginals = vec![0.0; n * k];
+        let mut down: Vec<Vec<f64>> = vec![Vec::new(); n];
+        for step in (0..n).rev() {
+            let b = &buckets[step];
+            let v = b.vertex as usize;
+            let size = k.pow(b.scope.len() as u32);
+            let mut belief = std::mem::take(&mut tables[step]);
+            if b.heir.is_some() {
+                for (row, outside) in belief.chunks_exact_mut(k).zip(&down[step]) {
+                    row.iter_mut().for_each(|x| *x += outside);
+                }
+            }
+            let mut own = vec![Vec::with_capacity(size); k];
+            belief.chunks_exact(k).for_each(|row| row.iter().zip(&mut own).for_each(|(&x, list)| list.push(x)));
+            let row = &mut marginals[v * k..(v + 1) * k];
+            row.iter_mut().zip(&own).for_each(|(m, list)| *m = log_sum(list));
+            to_shares(row);
+            for &child in &children[step] {
+                // Beliefs of this bucket without the child's own message, summed to the child's scope.
+                let scope = &buckets[child].scope;
+                let mut parts = vec![Vec::new(); up[child].len()];
+                for index in 0..size {
+                    place(&b.scope, index, k, &mut value);
+                    for c in 0..k {
+                        value[v] = c;
+                        let at = Plan::index(scope, &value, k);
+                        let x = belief[index * k + c];
+                        if x > f64::NEG_INFINITY {
+                            parts[at].push(x - up[child][at]);
+                        }
+                    }
+                }
+                down[child] = parts.iter().map(|list| log_sum(list)).collect();
+            }
+        }
+        (marginals, log_z)
+    }
+}
+
+/// Writes the values of the scope at a position of its table.
+fn place(scope: &[u32], mut index: usize, k: usize, value: &mut [usize]) {
+    for &u in scope.iter().rev() {
+        value[u as usize] = index % k;
+        index /= k;
+    }
+}
+
+/// log of the sums over all entries but one, for every one; no difference of nearly equal numbers.
+fn sums_without(h: &[f64], out: &mut [f64]) {
+    let top = h.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let e: Vec<f64> = h.iter().map(|v| (v - top).exp()).collect();
+    let mut before = 0.0;
+    for (o, x) in out.iter_mut().zip(&e) {
+        *o = before;
+        before += x;
+    }
+    let mut after = 0.0;
+    for (o, x) in out.iter_mut().zip(&e).rev() {
+        *o = top + (*o + after).ln();
+        after += x;
+    }
+}
+
+impl Component {
+    fn infer(&self, k: usize, log_phi: &[f64], messages: &mut Vec<f64>) -> (Vec<f64>, f64, bool) {
+        let rows = self.vertices.iter().flat_map(|&v| &log_phi[v as usize * k..(v as usize + 1) * k]);
+        let phi: Vec<f64> = rows.copied().collect();
+        match &self.plan {
+            Some(plan) => {
+                let (marginals, log_z) = plan.infer(k, &phi);
+                (marginals, log_z, true)
+            }
+            None => self.loopy(k, &phi, messages),
+        }
+    }
+
+    /// Messages to every vertex from each of its neighbours, as shares of one, one vertex after the other.
+    fn loopy(&self, k: usize, phi: &[f64], messages: &mut Vec<f64>) -> (Vec<f64>, f64, bool) {
+        let n = self.around.len();
+        // Where the message to v from its i-th neighbour is, and where the one back is.
+        let mut starts = vec![0usize];
+        self.around.iter().for_each(|list| starts.push(starts[starts.len() - 1] + list.len()));
+        let back = |v: usize, u: usize| starts[u] + self.around[u].binary_search(&(v as u32)).unwrap_or(0);
+        messages.resize(starts[n] * k, -(k as f64).ln());
+        let belief = |messages: &[f64], v: usize| {
+            let mut sum = phi[v * k..(v + 1) * k].to_vec();
+            for at in starts[v]..starts[v + 1] {
+                sum.iter_mut().zip(&messages[at * k..(at + 1) * k]).for_each(|(s, m)| *s += m);
+            }
+            sum
+        };
+        let (mut h, mut fresh) = (vec![0.0; k], vec![0.0; k]);
+        let mut settled = false;
+        for _ in 0..ROUNDS {
+            let mut change = 0.0f64;
+            for v in 0..n {
+                let mut own = belief(messages, v);
+                let top = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                own.iter_mut().for_each(|x| *x -= top);
+                for (i, &u) in self.around[v].iter().enumerate() {
+                    let from = starts[v] + i;
+                    for (c, x) in h.iter_mut().enumerate() {
+                        *x = own[c] - messages[from * k + c];
+                    }
+                    sums_without(&h, &mut fresh);
+                    let total = log_sum(&fresh);
+                    let to = back(v, u as usize);
+                    for (old, new) in messages[to * k..(to + 1) * k].iter_mut().zip(&fresh) {
+                        let (before, after) = (old.exp(), (new - total).exp());
+                        let damped = DAMPING * before + (1.0 - DAMPING) * after;
+                        change = change.max((damped - before).abs());
+                        // A message of nothing would never come back.
+                        *old = damped.max(1e-300).ln();
+                    }
+                }
+            }
+            if change < TOLERANCE {
+                settled = true;
+                break;
+            }
+        }
+        let (mut marginals, mut log_z) = (Vec::with_capacity(n * k), 0.0);
+        for v in 0..n {
+            let mut own = belief(messages, v);
+            log_z += log_sum(&own);
+            for (i, &u) in self.around[v].iter().enumerate().filter(|(_, u)| **u as usize > v) {
+                // Edge terms: Z_ab − Z_a(ab) − Z_b(ab) with the beliefs of each end without the other.
+                let (to_v, to_u) = (starts[v] + i, back(v, u as usize));
+                let other = belief(messages, u as usize);
+                let x: Vec<f64> = (0..k).map(|c| own[c] - messages[to_v * k + c]).collect();
+                let y: Vec<f64> = (0..k).map(|c| other[c] - messages[to_u * k + c]).collect();
+                sums_without(&y, &mut fresh);
+                let both: Vec<f64> = x.iter().zip(&fresh).map(|(a, b)| a + b).collect();
+                log_z += log_sum(&both) - log_sum(&own) - log_sum(&other);
+            }
+            to_shares(&mut own);
+            marginals.extend(own);
+        }
+        (marginals, log_z, settled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    fn infer(n: usize, edges: &[(u32, u32)], k: usize, phi: &[f64], limit: f64) -> (Vec<f64>, Inferred) {
+        let graph = Graph::new(n, edges.iter().copied());
+        let logs: Vec<f64> = phi.iter().map(|p: &f64| p.ln()).collect();
+        let mut out = vec![0.0; n * k];
+        let ctx = RunContext::new(0).with_threads(1);
+        let network = Network::with_limit(&graph, k, limit);
+        let found = network.infer(&ctx, &logs, &mut Vec::new(), &mut out, |_, _| {});
+        (out, found)
+    }
+
+    fn by_enumeration(n: usize, edges: &[(u32, u32)], k: usize, phi: &[f64]) -> (Vec<f64>, f64) {
+        let (mut out, mut z) = (vec![0.0; n * k], 0.0);
+        for code in 0..k.pow(n as u32) {
+            let y: Vec<usize> = (0..n).map(|v| code / k.pow(v as u32) % k).collect();
+            if edges.iter().all(|&(a, b)| y[a as usize] != y[b as usize]) {
+                let p: f64 = (0..n).map(|v| phi[v * k + y[v]]).product();
+                z += p;
+                (0..n).for_each(|v| out[v * k + y[v]] += p);
+            }
+        }
+        out.iter_mut().for_each(|p| *p /= z);
+        (out, z)
+    }
+
+    fn close(a: &[f64], b: &[f64], by: f64) {
+        assert!(a.iter().zip(b).all(|(x, y)| (x - y).abs() < by), "{a:?} {b:?}");
+    }
+
+    #[test]
+    fn the_worked_examples_of_the_specification() {
+        let (p, found) = infer(2, &[(0, 1)], 2, &[0.9, 0.1, 0.8, 0.2], LIMIT);
+        close(&p, &[9.0 / 13.0, 4.0 / 13.0, 4.0 / 13.0, 9.0 / 13.0], 1e-12);
+        assert!((found.log_z - 0.26f64.ln()).abs() < 1e-12);
+        let (p, _) = infer(3, &[(0, 1), (1, 2)], 3, &[1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], LIMIT);
+        close(&p[3..], &[0.0, 0.5, 0.5, 0.5, 0.25, 0.25], 1e-12);
+        let triangle = [(0, 1), (1, 2), (0, 2)];
+        let (_, found) = infer(3, &triangle, 2, &[0.5; 6], LIMIT);
+        assert_eq!(found.log_z, f64::NEG_INFINITY);
+        let (p, _) = infer(3, &triangle, 3, &[0.5; 9], LIMIT);
+        close(&p, &[1.0 / 3.0; 9], 1e-12);
+    }
+
+    #[test]
+    fn elimination_is_enumeration_and_propagation_is_both_on_trees_and_near_them_elsewhere() {
+        let mut rng = Rng::stream(4, "marginals test", 0);
+        for case in 0..60 {
+            let n = 2 + rng.below(6);
+            let k = 2 + rng.below(3);
+            let tree: Vec<(u32, u32)> = (1..n as u32).map(|v| (rng.below(v as usize) as u32, v)).collect();
+            let mut edges = tree.clone();
+            if case % 2 == 1 && k > 2 {
+                edges.push((0, n as u32 - 1));
+                edges.retain(|e| e.0 != e.1);
+            }
+            let phi: Vec<f64> = (0..n * k).map(|_| 0.05 + rng.unit()).collect();
+            let (truth, z) = by_enumeration(n, &edges, k, &phi);
+            if z == 0.0 {
+                continue;
+            }
+            let (p, found) = infer(n, &edges, k, &phi, LIMIT);
+            close(&p, &truth, 1e-12);
+            assert!((found.log_z - z.ln()).abs() < 1e-10 && found.approximate == 0);
+            let (p, found) = infer(n, &edges, k, &phi, 0.0);
+            let is_tree = edges.len() == n - 1;
+            close(&p, &truth, if is_tree { 1e-4 } else { 0.1 });
+            assert!(!is_tree || (found.log_z - z.ln()).abs() < 1e-4);
+            assert_eq!(found.approximate, 1);
+        }
+        // On a cycle log Z is Bethe's: a triangle in three colours has 6 labellings and 3³·(2/3)³ = 8 by his count.
+        let (_, found) = infer(3, &[(0, 1), (1, 2), (0, 2)], 3, &[1.0; 9], 0.0);
+        assert!((found.log_z - 8f64.ln()).abs() < 1e-9);
+    }
+}
