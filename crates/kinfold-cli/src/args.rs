@@ -227,9 +227,12 @@ pub struct ChooseKArgs {
     /// Column of known classes: never a feature, adds the consistency of every k
     #[arg(long, value_name = "COLUMN", help_heading = "Clustering")]
     pub truth: Option<String>,
-    /// Learned distances to take the indices on as well (repeatable); `none` for no such distance
-    #[arg(long, value_name = "NAME", default_value = "dca", help_heading = "Criteria")]
-    pub metric: Vec<String>,
+    /// A metric to learn from the constraints before clustering: `kinfold methods` lists them
+    #[arg(long, value_name = "METRIC", help_heading = "Clustering")]
+    pub metric: Option<String>,
+    /// Learned distances to take the indices on as well (repeatable), by metric; `none` for no such distance
+    #[arg(long, value_name = "METRIC", default_value = "dca", help_heading = "Criteria")]
+    pub distance: Vec<String>,
     /// Choose by this criterion instead, like S, NH+CS or S@dca
     #[arg(long, value_name = "CRITERION", help_heading = "Criteria")]
     pub by: Option<String>,
@@ -325,9 +328,9 @@ pub struct EvalArgs {
     /// Scaling before distances are taken: none, standard, robust, unit or tf-idf
     #[arg(long, value_name = "SCALING", value_parser = scaling, help_heading = "Internal scores")]
     pub scale: Option<kinfold::data::Scaling>,
-    /// Also on this learned distance (repeatable)
-    #[arg(long, value_name = "NAME", help_heading = "Internal scores")]
-    pub metric: Vec<String>,
+    /// Also on the distance that this metric learns from the constraints (repeatable)
+    #[arg(long, value_name = "METRIC", help_heading = "Internal scores")]
+    pub distance: Vec<String>,
     /// Weight of the constraints kept in the weighted score
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, help_heading = "Internal scores")]
     pub alpha: f64,

@@ -26,8 +26,8 @@ pub struct ValidationArgs {
     /// Constraint sets per data set and acquisition
     #[arg(long, default_value_t = 20)]
     sets: u64,
-    /// Number of the first constraint set
-    #[arg(long, default_value_t = 0)]
+    /// Number of the first constraint set (0 to 9 were used to choose the recommendation's weights)
+    #[arg(long, default_value_t = 100)]
     first: u64,
     /// Only these data sets; names outside the paper are read from the folder
     #[arg(long, value_delimiter = ',')]

@@ -26,6 +26,7 @@ pub fn run(session: &Session, args: &ChooseKArgs) -> Done {
     let job = Job {
         settings: args.settings.clone(),
         scaling: args.scale,
+        metric: args.metric.as_deref().map(kinfold::metrics::Choice::new),
         sizes: SizeBounds { min: args.min_size, max: args.max_size },
         trust: args.constraints.trust.into(),
         ..Job::new(&args.method, 0)
@@ -33,7 +34,7 @@ pub fn run(session: &Session, args: &ChooseKArgs) -> Done {
     let request = ChooseK {
         alpha: args.alpha,
         folds: args.folds,
-        metrics: args.metric.iter().filter(|m| *m != "none").cloned().collect(),
+        metrics: args.distance.iter().filter(|m| *m != "none").cloned().collect(),
         sampling: sampling(args.exact, args.sample),
         ..ChooseK::new(job, args.k.range())
     };

@@ -4,7 +4,7 @@ use kinfold::blocks::contingency::compact;
 use kinfold::constraints::ConstraintSet;
 use kinfold::data::{Dataset, Float, Table};
 use kinfold::indices::{Estimate, INTERNAL, Internal, Norm, Scored, score_all, score_rows, weighted};
-use kinfold::pipeline::{Learned, learned};
+use kinfold::pipeline::learned_distance;
 use kinfold_io::{DataFile, Ids, Input, ReadOptions, TextColumn, View, read_labels, read_table};
 use serde_json::json;
 
@@ -224,15 +224,15 @@ fn internal_of<F: Float>(
     };
     add(&space, &INTERNAL.iter().map(|e| e.index).collect::<Vec<_>>(), "");
     let mut notes = Vec::new();
-    if !args.metric.is_empty() {
+    if !args.distance.is_empty() {
         let (chunklets, _) = given.close_lenient(0.0)?;
-        for name in &args.metric {
-            match learned(name, &space, &chunklets)? {
-                Learned::Transform(transform) => {
+        for name in &args.distance {
+            match learned_distance(session.ctx(), name, &space, given, &chunklets)? {
+                Ok(transform) => {
                     let table = transform.apply(&space)?;
                     add(&table.view()?, &[Internal::Silhouette, Internal::NormalisedHubert], &format!("@{name}"));
                 }
-                Learned::Not(why) => notes.push(format!("no distance learned by {name}: {why}")),
+                Err(why) => notes.push(why),
             }
         }
     }

@@ -12,7 +12,6 @@ pub mod ckm;
 pub mod consensus;
 pub mod contingency;
 pub mod dendrogram;
-pub mod discriminant;
 pub mod exact;
 pub mod extend;
 pub mod farthest;

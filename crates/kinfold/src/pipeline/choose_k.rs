@@ -10,7 +10,7 @@ mod recommend;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::learned::{Learned, learned};
+use super::learned::learned_distance;
 use super::{Job, Run};
 use crate::constraints::{Chunklets, ConstraintSet, FeasibleOptions, SmallestK, smallest_k};
 use crate::context::{RunContext, Stop};
@@ -192,7 +192,7 @@ impl ChooseK {
             candidates.iter_mut().for_each(|c| c.held_out = None);
         }
 
-        let (mut criteria, looked_at, stopped) = self.judge(ctx, data, &chunklets, &candidates, &mut notes)?;
+        let (mut criteria, looked_at, stopped) = self.judge(ctx, data, (given, &chunklets), &candidates, &mut notes)?;
         let proven = if conflicts.is_empty() { lower } else { 1 };
         criteria.splice(..0, recommend::own_criteria(&candidates, &criteria));
         let recommended = recommend::recommend(&candidates, &criteria, proven);
@@ -271,7 +271,7 @@ impl ChooseK {
         &self,
         ctx: &RunContext,
         data: &Dataset<'_, F>,
-        chunklets: &Chunklets,
+        (given, chunklets): (&ConstraintSet, &Chunklets),
         candidates: &[Candidate],
         notes: &mut Vec<String>,
     ) -> Result<(Vec<Criterion>, usize, Option<Stop>)> {
@@ -311,8 +311,8 @@ impl ChooseK {
         self.add_indices(&mut criteria, &scores, &kept, "", candidates);
         if kept.iter().any(Option::is_some) {
             for name in &self.metrics {
-                match learned(name, &lent, chunklets)? {
-                    Learned::Transform(transform) => {
+                match learned_distance(ctx, name, &lent, given, chunklets)? {
+                    Ok(transform) => {
                         let table = transform.apply(&lent)?;
                         let space = super::job::with_weights(&table, data)?;
                         let scores = score_rows(ctx, &space, &labels, &which[..2], self.sampling);
@@ -320,7 +320,7 @@ impl ChooseK {
                         stopped = stopped.or(scores.stopped);
                         self.add_indices(&mut criteria, &scores, &kept, &format!("@{name}"), candidates);
                     }
-                    Learned::Not(why) => notes.push(format!("no distance learned by {name}: {why}")),
+                    Err(why) => notes.push(why),
                 }
             }
         }

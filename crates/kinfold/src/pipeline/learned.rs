@@ -1,57 +1,37 @@
-//! Distances learned from constraints, by name, for judging clusterings: DCA (Hoi et al. 2006) and RCA (Bar-Hillel et al.
-//! 2005). Only constraints enter, never a clustering.
+//! Distances learned from constraints, by the name of a metric, for judging clusterings. Only constraints enter, never a
+//! clustering.
 
-use crate::blocks::discriminant::discriminant;
-use crate::blocks::metric::{Shrinkage, whitened};
-use crate::constraints::Chunklets;
-use crate::data::{Dataset, Float, Matrix, Rows, Transform};
+use crate::constraints::{Chunklets, ConstraintSet};
+use crate::context::RunContext;
+use crate::data::{Dataset, Float, Transform};
 use crate::error::{Error, Result};
-use crate::methods::closest;
+use crate::metrics;
 
-/// Columns up to which a distance is learned.
-const MOST_COLUMNS: usize = 1_000;
-/// Ridge of DCA, in units of the mean variance of a column.
-const RIDGE: f64 = 1e-3;
-/// The names.
-const NAMES: [&str; 2] = ["dca", "rca"];
-
-/// What came of learning a distance.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Learned {
-    /// Euclidean distance after this transform.
-    Transform(Transform),
-    /// Nothing, because of this.
-    Not(String),
-}
-
-/// The learned distance of that name.
-pub fn learned<F: Float>(name: &str, data: &Dataset<'_, F>, chunklets: &Chunklets) -> Result<Learned> {
-    if !NAMES.contains(&name) {
-        let hint = closest(name, NAMES.into_iter()).map(str::to_owned);
-        return Err(Error::NoSuchName { family: "metric", name: name.to_owned(), hint });
+/// The transform after which Euclidean distances are those of the metric, or why there is none.
+pub fn learned_distance<F: Float>(
+    ctx: &RunContext,
+    name: &str,
+    data: &Dataset<'_, F>,
+    given: &ConstraintSet,
+    chunklets: &Chunklets,
+) -> Result<Result<Transform, String>> {
+    metrics::find(name)?;
+    match metrics::Choice::new(name).learn(ctx, data, given, chunklets) {
+        Ok(learned) if learned.transform.is_identity() => {
+            let note = learned.notes.first().cloned();
+            Ok(Err(note.unwrap_or_else(|| format!("{name} learned nothing"))))
+        }
+        Ok(learned) => Ok(Ok(learned.transform)),
+        // The clusterings can be judged without it.
+        Err(e @ (Error::Unsupported { .. } | Error::Numeric(_))) => Ok(Err(e.to_string())),
+        Err(e) => Err(e),
     }
-    let Rows::Dense(rows) = data.rows() else { return Ok(Learned::Not("the rows are sparse".to_owned())) };
-    if data.dims() > MOST_COLUMNS {
-        return Ok(Learned::Not(format!("there are more than {MOST_COLUMNS} columns")));
-    }
-    let x = Matrix::from_vec(data.dims(), rows.values().iter().map(|v| v.to_f64()).collect());
-    let matrix = if name == "dca" {
-        discriminant(&x, chunklets, RIDGE)?
-    } else {
-        let any = chunklets.len() < chunklets.n();
-        let map = any.then(|| whitened(&x, chunklets.of_rows(), chunklets.len(), Shrinkage::RowsPerColumn(1.0)));
-        map.transpose()?.map(|(_, map)| map.transposed())
-    };
-    Ok(match matrix {
-        Some(matrix) => Learned::Transform(Transform::Linear { shift: Vec::new(), matrix }),
-        None => Learned::Not("the constraints say too little".to_owned()),
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::RunContext;
+    use crate::constraints::Kind;
     use crate::indices::{Internal, Sampling, score_rows};
 
     #[test]
@@ -59,14 +39,18 @@ mod tests {
         // spec/validation.md, test 10.
         let x = [0.0, 0.0, 1.0, 2.0, 4.0, 0.0, 5.0, 2.0];
         let data = Dataset::dense(&x, 2).unwrap();
-        let chunklets = Chunklets::from_groups(&[0, 0, 2, 2], &[(0, 2)]);
-        let Learned::Transform(transform) = learned("dca", &data, &chunklets).unwrap() else { panic!() };
+        let mut given = ConstraintSet::new(4);
+        for (kind, a, b) in [(Kind::MustLink, 0, 1), (Kind::MustLink, 2, 3), (Kind::CannotLink, 0, 2)] {
+            given.add_pair(kind, a, b).unwrap();
+        }
+        let ctx = RunContext::new(0);
+        let transform = learned_distance(&ctx, "dca", &data, &given, &given.close().unwrap()).unwrap().unwrap();
         let table = transform.apply(&data).unwrap();
         let space = table.view().unwrap();
         let which = [Internal::Silhouette, Internal::NormalisedHubert];
         let labels: [&[u32]; 2] = [&[0, 0, 1, 1], &[0, 1, 0, 1]];
         let score = |data: &Dataset<'_, f64>| {
-            let all = score_rows(&RunContext::new(0), data, &labels, &which, Sampling::Exact);
+            let all = score_rows(&ctx, data, &labels, &which, Sampling::Exact);
             all.values.concat().iter().map(|v| v.unwrap().value).collect::<Vec<f64>>()
         };
         let close = |found: Vec<f64>, expected: [f64; 4]| {
@@ -79,7 +63,10 @@ mod tests {
     #[test]
     fn a_name_that_is_none_is_told_with_the_closest() {
         let data = Dataset::dense(&[0.0, 1.0], 1).unwrap();
-        let e = learned("dcaa", &data, &Chunklets::singletons(2)).unwrap_err();
+        let (nothing, none) = (ConstraintSet::new(2), Chunklets::singletons(2));
+        let ask = |name: &str| learned_distance(&RunContext::new(0), name, &data, &nothing, &none);
+        let e = ask("dcaa").unwrap_err();
         assert!(e.to_string().contains("did you mean 'dca'"), "{e}");
+        assert!(ask("dca").unwrap().is_err());
     }
 }

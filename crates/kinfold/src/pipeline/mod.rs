@@ -14,7 +14,7 @@ pub use check::{Check, check};
 pub use choose_k::{Candidate, ChooseK, Criterion, KChoice, Recommended, Tally};
 pub use dialogue::{Answered, Conduct, Dialogue, Heard, Next, Progress, Reply, Saved};
 pub use job::{Job, Representation, Run};
-pub use learned::{Learned, learned};
+pub use learned::learned_distance;
 pub use model::Model;
 pub use simulate::{Oracle, Point, Simulated, Simulation, fit_anyway};
 pub use stable::{keep_ids, number_by_first_row};
