@@ -74,10 +74,9 @@ impl<'a, 'b, F: Float> Candidates<'a, 'b, F> {
         let of_rows = Centres::<F>::exact(points, self.units.data.is_sparse());
         let bound = self.bound.len();
         let parts = pool.map_chunks(self.len(), TASK, |range| {
-            let split = bound.clamp(range.start, range.end);
             let mut distances = vec![0.0; points.rows() * range.len()];
-            let units = &self.bound[range.start.min(split)..split.min(bound)];
-            let rows = &self.free[split.max(bound) - bound..range.end.max(bound) - bound];
+            let units = &self.bound[range.start.min(bound)..range.end.min(bound)];
+            let rows = &self.free[range.start.max(bound) - bound..range.end.max(bound) - bound];
             distances_to(&own, &of_units, points, units, &mut distances, 0, range.len());
             distances_to(self.units.data, &of_rows, points, rows, &mut distances, units.len(), range.len());
             let (nearest, weight) = (&nearest[range.clone()], &self.weight[range.clone()]);
@@ -317,6 +316,34 @@ mod tests {
         let units = Units::new(&data, &chunklets);
         let c = kmeans_plus_plus(&Pool::new(1), &units, 3, Matrix::zeros(0, 1), true, &mut Rng::stream(0, "test", 0));
         assert_eq!(c.rows(), 3);
+    }
+
+    #[test]
+    fn distances_shrink_as_they_should_over_several_tasks_of_units_and_rows() {
+        let mut rng = Rng::stream(5, "test", 0);
+        let (n, dims) = (3 * TASK, 3);
+        let values: Vec<f32> = (0..n * dims).map(|_| rng.normal() as f32).collect();
+        let data = Dataset::dense(&values, dims).unwrap();
+        for pairs in [0, 10, TASK + 7] {
+            let mut given = ConstraintSet::new(n);
+            (0..pairs).for_each(|i| drop(given.add_pair(Kind::MustLink, 2 * i, 2 * i + 1)));
+            let chunklets = given.close().unwrap();
+            let units = Units::new(&data, &chunklets);
+            let candidates = Candidates::new(&units, &mut rng);
+            let points = Matrix::from_vec(dims, (0..2 * dims).map(|_| rng.normal()).collect());
+            let before: Vec<f64> = (0..candidates.len()).map(|i| (i % 5) as f64).collect();
+            for (draw, point) in candidates.shrunk(&Pool::new(2), &before, &points).iter().zip(points.iter()) {
+                let mut potential = 0.0;
+                for (at, (&found, &before)) in draw.nearest.iter().zip(&before).enumerate() {
+                    let own = candidates.point(at);
+                    let d2: f64 = own.iter().zip(point).map(|(x, y)| (x - y) * (x - y)).sum();
+                    assert!((found - d2.min(before)).abs() < 1e-4);
+                    potential += found * candidates.weight[at];
+                }
+                assert_eq!(draw.nearest.len(), candidates.len());
+                assert!((potential - draw.potential).abs() < 1e-9 * potential);
+            }
+        }
     }
 
     #[test]

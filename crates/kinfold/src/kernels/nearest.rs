@@ -1,10 +1,11 @@
 //! The nearest centre of each row, its squared distance, on wish the second nearest distance and the sums of the rows of
 //! each cluster, in one pass: no n×k matrix is written. Sixteen f32 or eight f64 rows are transposed into a buffer in the
 //! first cache level (one row per lane, so the minimum needs no step across lanes) and meet the centres in groups.
-//! Measured on Zen 3: two registers of rows × 4 centres run at 93 % of the FMA peak where a third register of rows made
-//! the compiler spill; 6 centres pay from k = 48 on; cutting the dims into chunks pays only when sixteen rows outgrow the
-//! cache. One to three dims are compiled apart. Up to 32 dims squared differences (subtractions run beside the FMAs, ties stay exact), above ‖c‖²/2 − x·c
-//! around the mean centre. Ties go to the lowest centre. Sparse rows: centres transposed, k partial products per entry.
+//! Measured on Zen 3: two registers of rows × 4 centres; a third register of rows made the compiler spill (half the
+//! speed); 6 centres pay from k = 48 on (93 % of the FMA peak at k = 1000, 384 dims); chunks of dims pay only when the
+//! buffer outgrows the cache; 1 to 3 dims are compiled apart. Up to 8 dims squared differences (exact ties), above
+//! ‖c‖²/2 − x·c around the mean centre: 10 to 15 % faster at 20 dims. Ties go to the lowest centre.
+//! Sparse rows: centres transposed, k partial products per entry.
 
 use super::simd::Simd;
 use crate::data::{Dataset, Dense, Float, Matrix, Rows};
@@ -19,7 +20,7 @@ const MANY: usize = 6;
 /// From here on groups are large.
 const MANY_FROM: usize = 48;
 /// Up to here distances are sums of squared differences.
-const DIRECT_DIMS: usize = 32;
+const DIRECT_DIMS: usize = 8;
 /// Dimensions that are worked off at a time.
 const CHUNK: usize = 512;
 
@@ -417,15 +418,19 @@ unsafe fn tiles<S: Simd<F: Float>, const DIRECT: bool, const C: usize, const MOD
     let mut first = 0;
     while first < n {
         let count = tile_rows.min(n - first);
-        let rows: [*const S::F; MOST_ROWS] = std::array::from_fn(|r| {
-            let at = first + r.min(count - 1);
-            let row = match source {
-                Source::Block(_) => at,
-                Source::Picked(_, rows) => rows[at] as usize,
-            };
-            // SAFETY: the asserts above.
-            unsafe { values.as_ptr().add(row * dims) }
-        });
+        // SAFETY: the asserts above.
+        let rows: [*const S::F; MOST_ROWS] = unsafe {
+            let base = values.as_ptr();
+            match source {
+                Source::Block(_) if count == tile_rows => {
+                    std::array::from_fn(|r| base.wrapping_add((first + r) * dims))
+                }
+                Source::Block(_) => std::array::from_fn(|r| base.add((first + r.min(count - 1)) * dims)),
+                Source::Picked(_, rows) => {
+                    std::array::from_fn(|r| base.add(rows[first + r.min(count - 1)] as usize * dims))
+                }
+            }
+        };
         // SAFETY: the buffers are as long as the functions need them; the instructions are the caller's promise.
         unsafe {
             pack::<S, DIRECT>(&rows[..tile_rows], dims, &centres.shift, buffer.as_mut_ptr());
@@ -448,17 +453,21 @@ unsafe fn tiles<S: Simd<F: Float>, const DIRECT: bool, const C: usize, const MOD
         }
         let labels = &mut want.labels[first..first + count];
         if let Some((sums, changed)) = &mut want.sums {
+            // Pointers and counts as locals: through the references each row would wait for the one before.
+            let (sum, weight) = (sums.values.values_mut().as_mut_ptr(), sums.weights.as_mut_ptr());
+            let mut others = 0;
             for ((label, &tag), &row) in labels.iter_mut().zip(tags).zip(&rows) {
                 let new = S::number(tag);
-                **changed += usize::from(*label != new);
+                others += usize::from(*label != new);
                 *label = new;
                 debug_assert!((new as usize) < k);
                 // SAFETY: a tag is a number below k (padding is infinitely far and never wins); the sums are k × dims.
                 unsafe {
-                    *sums.weights.as_mut_ptr().add(new as usize) += 1.0;
-                    S::add_to(row, sums.values.values_mut().as_mut_ptr().add(new as usize * dims), dims);
+                    *weight.add(new as usize) += 1.0;
+                    S::add_to(row, sum.add(new as usize * dims), dims);
                 }
             }
+            **changed += others;
         } else {
             labels.iter_mut().zip(tags).for_each(|(label, &tag)| *label = S::number(tag));
         }
