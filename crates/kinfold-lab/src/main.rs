@@ -5,6 +5,7 @@ mod ask_table;
 mod fold_table;
 mod fuzz;
 mod index_speed;
+mod speed;
 mod trust_table;
 mod validation;
 
@@ -31,6 +32,8 @@ enum Experiment {
     AskTable(ask_table::AskTable),
     /// Time and memory of the pairwise indices
     IndexSpeed(index_speed::IndexSpeedArgs),
+    /// Speed against other people's programs, growth, reading, the limits of the machine
+    Speed(speed::SpeedArgs),
     /// Random attacks on the readers and the constraint layer
     Fuzz(fuzz::FuzzArgs),
 }
@@ -43,6 +46,7 @@ fn main() -> std::process::ExitCode {
         Experiment::Apc(suite) => suite.run(),
         Experiment::AskTable(table) => table.run(),
         Experiment::IndexSpeed(args) => index_speed::run(&args),
+        Experiment::Speed(args) => speed::run(&args),
         Experiment::Fuzz(args) => fuzz::run(&args),
     };
     match done {

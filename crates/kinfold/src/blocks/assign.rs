@@ -185,35 +185,66 @@ impl Assigner {
     ) -> Result<Assigned, Stuck> {
         let k = self.k;
         debug_assert_eq!(costs.len(), self.units * k);
-        debug_assert_eq!(out.len(), self.units);
-        let mut result = Assigned { cost: 0.0, exact: true, heuristic_components: 0 };
+        let mut free_cost = 0.0;
         for &u in &self.free {
             let (at, first, _) = two_smallest(&costs[u as usize * k..(u as usize + 1) * k]);
             if first == f64::INFINITY {
                 return Err(Stuck { vertices: vec![u], proven: true });
             }
             out[u as usize] = at as u32;
-            result.cost += first;
+            free_cost += first;
         }
+        let mut result = self.solve(ctx, costs, None, previous, out)?;
+        result.cost += free_cost;
+        Ok(result)
+    }
+
+    /// The same for some components: `row_of` says which row of `costs` a unit has, `u32::MAX` for units of other
+    /// components and units without cannot-links, which are not written.
+    pub fn assign_some(
+        &mut self,
+        ctx: &RunContext,
+        costs: &[f64],
+        row_of: &[u32],
+        previous: Option<&[u32]>,
+        out: &mut [u32],
+    ) -> Result<Assigned, Stuck> {
+        debug_assert_eq!(row_of.len(), self.units);
+        self.solve(ctx, costs, Some(row_of), previous, out)
+    }
+
+    fn solve(
+        &mut self,
+        ctx: &RunContext,
+        costs: &[f64],
+        row_of: Option<&[u32]>,
+        previous: Option<&[u32]>,
+        out: &mut [u32],
+    ) -> Result<Assigned, Stuck> {
+        debug_assert_eq!(out.len(), self.units);
+        let k = self.k;
+        let mut result = Assigned { cost: 0.0, exact: true, heuristic_components: 0 };
         let nodes = (NODES_PER_CALL / self.general.max(1)).clamp(NODES.start, NODES.end);
         let nodes = if self.quick { 0 } else { nodes };
         let solved = ctx.pool.map_chunks_mut(&mut self.components, TASK, |start, chunk| {
             let mut scratch = Scratch { matcher: Matcher::new(), costs: Vec::new() };
             let solve = |(i, component): (usize, &mut Component)| {
-                component.solve(ctx, k, costs, previous, (start + i) as u64, nodes, &mut scratch)
+                let asked = row_of.is_none_or(|rows| rows[component.vertices[0] as usize] != u32::MAX);
+                asked.then(|| component.solve(ctx, k, costs, row_of, previous, (start + i) as u64, nodes, &mut scratch))
             };
             chunk.iter_mut().enumerate().map(solve).collect::<Vec<_>>()
         });
         let mut stuck: Option<Stuck> = None;
         for (component, solution) in self.components.iter().zip(solved.into_iter().flatten()) {
             match solution {
-                Ok((cost, labels, exact)) => {
+                None => {}
+                Some(Ok((cost, labels, exact))) => {
                     component.vertices.iter().zip(labels).for_each(|(&v, c)| out[v as usize] = c);
                     result.cost += cost;
                     result.exact &= exact;
                     result.heuristic_components += usize::from(!exact);
                 }
-                Err(proven) => {
+                Some(Err(proven)) => {
                     // A proof says more than a failure to find.
                     if stuck.as_ref().is_none_or(|s| proven && !s.proven) {
                         stuck = Some(Stuck { vertices: component.vertices.clone(), proven });
@@ -241,6 +272,7 @@ impl Component {
         ctx: &RunContext,
         k: usize,
         all_costs: &[f64],
+        row_of: Option<&[u32]>,
         previous: Option<&[u32]>,
         index: u64,
         nodes: u64,
@@ -249,7 +281,8 @@ impl Component {
         let n = self.vertices.len();
         scratch.costs.clear();
         for &v in &self.vertices {
-            scratch.costs.extend_from_slice(&all_costs[v as usize * k..(v as usize + 1) * k]);
+            let row = row_of.map_or(v, |rows| rows[v as usize]) as usize;
+            scratch.costs.extend_from_slice(&all_costs[row * k..(row + 1) * k]);
         }
         let costs = &scratch.costs;
         let mut labels: Vec<u32> = (0..n).map(|v| two_smallest(&costs[v * k..(v + 1) * k]).0 as u32).collect();

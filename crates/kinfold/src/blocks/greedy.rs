@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::assign::Assigner;
-use super::lloyd::{Place, cheapest};
-use super::units::Units;
+use super::lloyd::{Clashing, Needs, Place, cheapest};
+use super::units::{FREE, Units};
 use crate::constraints::{ConstraintSet, Kind};
 use crate::context::RunContext;
 use crate::data::{Float, Matrix};
@@ -63,6 +63,21 @@ struct Component {
     units: Vec<u32>,
     /// Made when first needed.
     exact: Option<Assigner>,
+}
+
+/// Costs by unit: all rows, or those that `row_of` names.
+#[derive(Clone, Copy)]
+struct Costs<'a> {
+    k: usize,
+    values: &'a [f64],
+    row_of: Option<&'a [u32]>,
+}
+
+impl<'a> Costs<'a> {
+    fn row(&self, unit: u32) -> &'a [f64] {
+        let at = self.row_of.map_or(unit, |rows| rows[unit as usize]) as usize;
+        &self.values[at * self.k..(at + 1) * self.k]
+    }
 }
 
 /// A unit that fits nowhere.
@@ -174,11 +189,10 @@ impl<'a, F: Float> Greedy<'a, F> {
     }
 
     /// Places `sequence` in this order.
-    fn in_order(&mut self, sequence: &[u32], costs: &[f64], out: &mut [u32]) -> Result<(), DeadEnd> {
-        let k = self.closed.len();
+    fn in_order(&mut self, sequence: &[u32], costs: Costs<'_>, out: &mut [u32]) -> Result<(), DeadEnd> {
         sequence.iter().for_each(|&u| out[u as usize] = UNPLACED);
         for &unit in sequence {
-            let row = &costs[unit as usize * k..(unit as usize + 1) * k];
+            let row = costs.row(unit);
             let nearest = cheapest(row);
             out[unit as usize] = if self.mark(unit, out) && self.closed[nearest as usize] == self.stamp {
                 self.tally.refused += 1;
@@ -195,8 +209,8 @@ impl<'a, F: Float> Greedy<'a, F> {
     }
 
     /// Places the unit with the fewest open clusters first (ties: more cannot-links, then earlier in the order).
-    fn by_saturation(&mut self, sequence: &[u32], costs: &[f64], out: &mut [u32]) -> Result<(), DeadEnd> {
-        let (k, graph) = (self.closed.len(), &self.units.graph);
+    fn by_saturation(&mut self, sequence: &[u32], costs: Costs<'_>, out: &mut [u32]) -> Result<(), DeadEnd> {
+        let graph = &self.units.graph;
         sequence.iter().for_each(|&u| out[u as usize] = UNPLACED);
         // Local number → how many placed neighbours use each cluster, as a list of distinct clusters.
         let local: rustc_hash::FxHashMap<u32, usize> = sequence.iter().enumerate().map(|(i, &u)| (u, i)).collect();
@@ -208,7 +222,7 @@ impl<'a, F: Float> Greedy<'a, F> {
             if out[unit as usize] != UNPLACED || saturation != used[i].len() {
                 continue; // an older entry
             }
-            let row = &costs[unit as usize * k..(unit as usize + 1) * k];
+            let row = costs.row(unit);
             self.mark(unit, out);
             let label = self.cheapest_open(row).ok_or(DeadEnd { unit })?;
             out[unit as usize] = label;
@@ -228,7 +242,7 @@ impl<'a, F: Float> Greedy<'a, F> {
         &mut self,
         ctx: &RunContext,
         component: &mut Component,
-        costs: &[f64],
+        costs: Costs<'_>,
         previous: Option<&[u32]>,
         out: &mut [u32],
     ) -> Result<(), String> {
@@ -236,8 +250,7 @@ impl<'a, F: Float> Greedy<'a, F> {
         let mut sorted = component.units.clone();
         sorted.sort_unstable();
         let exact = component.exact.get_or_insert_with(|| Assigner::new(&self.units.graph.induced(&sorted), k));
-        let own: Vec<f64> =
-            sorted.iter().flat_map(|&u| &costs[u as usize * k..(u as usize + 1) * k]).copied().collect();
+        let own: Vec<f64> = sorted.iter().flat_map(|&u| costs.row(u)).copied().collect();
         let before: Option<Vec<u32>> = previous.map(|p| sorted.iter().map(|&u| p[u as usize]).collect());
         let mut labels = vec![0; sorted.len()];
         exact.assign(ctx, &own, before.as_deref(), &mut labels).map_err(|stuck| stuck.to_string())?;
@@ -252,8 +265,8 @@ impl<'a, F: Float> Greedy<'a, F> {
         ctx: &RunContext,
         component: &mut Component,
         tries: usize,
-        judged: &[f64],
-        costs: &[f64],
+        judged: Costs<'_>,
+        costs: Costs<'_>,
         previous: Option<&[u32]>,
         out: &mut [u32],
     ) -> Result<()> {
@@ -275,6 +288,45 @@ impl<'a, F: Float> Greedy<'a, F> {
         self.exactly(ctx, component, costs, previous, out).map_err(Error::DeadEnd)?;
         self.tally.by_exact += 1;
         Ok(())
+    }
+
+    /// Places every component that has costs, each in its order.
+    fn components_in_order(
+        &mut self,
+        ctx: &RunContext,
+        judged: Costs<'_>,
+        costs: Costs<'_>,
+        previous: Option<&[u32]>,
+        out: &mut [u32],
+    ) -> Result<bool> {
+        self.sweep += 1;
+        self.closed.resize(costs.k, 0);
+        let mut components = std::mem::take(&mut self.components);
+        let mut earliest: Option<DeadEnd> = None;
+        for component in &mut components {
+            if costs.row_of.is_some_and(|rows| rows[component.units[0] as usize] == FREE) {
+                continue;
+            }
+            let Err(dead) = self.in_order(&component.units, judged, out) else { continue };
+            match self.on_dead_end {
+                OnDeadEnd::Retry(tries) => self.retry(ctx, component, tries, judged, costs, previous, out)?,
+                OnDeadEnd::Fail | OnDeadEnd::Violate => {
+                    let at = |d: &DeadEnd| self.position[d.unit as usize];
+                    if earliest.as_ref().is_none_or(|e| at(&dead) < at(e)) {
+                        earliest = Some(dead);
+                    }
+                }
+            }
+        }
+        self.components = components;
+        if let Some(dead) = earliest {
+            return Err(self.explain(&dead, out));
+        }
+        self.broken = match self.on_dead_end {
+            OnDeadEnd::Violate => self.units.graph.edges().filter(|&(a, b)| out[a as usize] == out[b as usize]).count(),
+            _ => 0,
+        };
+        Ok(false)
     }
 
     /// The error for a unit that no cluster takes, given the labels of those placed before it.
@@ -349,37 +401,30 @@ impl<F: Float> Place for Greedy<'_, F> {
         previous: Option<&[u32]>,
         out: &mut [u32],
     ) -> Result<bool> {
-        self.sweep += 1;
-        self.closed.resize(k, 0);
         let by_row = std::mem::take(&mut self.row_costs);
-        let judged: &[f64] = if self.first_row.is_empty() { costs } else { &by_row };
+        let costs = Costs { k, values: costs, row_of: None };
+        let judged = if self.first_row.is_empty() { costs } else { Costs { values: &by_row, ..costs } };
         for &u in &self.alone {
-            out[u as usize] = cheapest(&judged[u as usize * k..(u as usize + 1) * k]);
+            out[u as usize] = cheapest(judged.row(u));
         }
-        let mut components = std::mem::take(&mut self.components);
-        let mut earliest: Option<DeadEnd> = None;
-        for component in &mut components {
-            let Err(dead) = self.in_order(&component.units, judged, out) else { continue };
-            match self.on_dead_end {
-                OnDeadEnd::Retry(tries) => self.retry(ctx, component, tries, judged, costs, previous, out)?,
-                OnDeadEnd::Fail | OnDeadEnd::Violate => {
-                    let at = |d: &DeadEnd| self.position[d.unit as usize];
-                    if earliest.as_ref().is_none_or(|e| at(&dead) < at(e)) {
-                        earliest = Some(dead);
-                    }
-                }
-            }
-        }
-        self.components = components;
+        let done = self.components_in_order(ctx, judged, costs, previous, out);
         self.row_costs = by_row;
-        if let Some(dead) = earliest {
-            return Err(self.explain(&dead, out));
-        }
-        self.broken = match self.on_dead_end {
-            OnDeadEnd::Violate => self.units.graph.edges().filter(|&(a, b)| out[a as usize] == out[b as usize]).count(),
-            _ => 0,
-        };
-        Ok(false)
+        done
+    }
+
+    fn needs(&self) -> Needs {
+        if self.first_row.is_empty() { Needs::Clashing } else { Needs::All }
+    }
+
+    fn place_clashing(
+        &mut self,
+        ctx: &RunContext,
+        clashing: &Clashing<'_>,
+        previous: Option<&[u32]>,
+        out: &mut [u32],
+    ) -> Result<bool> {
+        let costs = Costs { k: clashing.k, values: clashing.costs, row_of: Some(clashing.row_of) };
+        self.components_in_order(ctx, costs, costs, previous, out)
     }
 
     fn monotone(&self) -> bool {

@@ -1,5 +1,5 @@
-//! The k-means iteration shared by every method with centres: free rows to their nearest centre in one fused parallel
-//! pass, bound units wherever `place` puts them, centres to the means. With an exact `place` the cost never rises; a
+//! The k-means iteration shared by every method with centres: rows to their nearest centre (`passes`), bound units
+//! wherever `place` puts them, which most rules need to know only where nearest centres clash; centres to the means. With an exact `place` the cost never rises; a
 //! placement that says it is not monotone runs until labels repeat or nothing better comes, and the best labelling it met is kept.
 //! Empty clusters are reseeded at the unit farthest from its centre, which breaks no cannot-link.
 //! Cost per iteration O(n·k·dims) plus `place`; chunks are fixed by n, k and dims, so results do not depend on threads.
@@ -7,12 +7,13 @@
 use std::hash::{Hash, Hasher};
 
 use super::assign::Assigner;
+use super::passes::Passes;
 use super::sizes::{Bounds, assign_sized};
 use super::units::{FREE, Units};
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Float, Matrix};
 use crate::error::{Error, Result};
-use crate::kernels::Centres;
+use crate::kernels::{Centres, Sums};
 
 /// When to stop.
 #[derive(Debug, Clone, Copy)]
@@ -86,6 +87,88 @@ pub trait Place {
     fn pull(&self, _centres: &Matrix, _sums: &mut Matrix, _weights: &mut [f64]) -> bool {
         false
     }
+
+    /// Whom it must place.
+    fn needs(&self) -> Needs {
+        Needs::All
+    }
+    /// Where `needs` is not all: places the clashing units, the others are at their nearest centre in `out` already.
+    fn place_clashing(
+        &mut self,
+        _ctx: &RunContext,
+        _clashing: &Clashing<'_>,
+        _previous: Option<&[u32]>,
+        _out: &mut [u32],
+    ) -> Result<bool> {
+        Ok(true)
+    }
+}
+
+/// Which units a placement is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// All units: the costs of each decide.
+    All,
+    /// Components of the cannot-link graph in which nearest centres clash; elsewhere every unit takes its nearest.
+    Clashing,
+    /// None: every unit takes its nearest centre.
+    Nobody,
+}
+
+/// The units of components in which two cannot-linked units have the same nearest centre.
+pub struct Clashing<'a> {
+    /// Number of clusters.
+    pub k: usize,
+    /// The units, ascending.
+    pub units: &'a [u32],
+    /// Their costs, row-major.
+    pub costs: &'a [f64],
+    /// Unit → its row in `costs`, `FREE` for the others.
+    pub row_of: &'a [u32],
+}
+
+impl Clashing<'_> {
+    /// The costs of a unit that is among them.
+    pub fn row(&self, unit: u32) -> &[f64] {
+        let at = self.row_of[unit as usize] as usize;
+        &self.costs[at * self.k..(at + 1) * self.k]
+    }
+}
+
+/// Finds who clashes; made once per run.
+struct Finder {
+    /// Component of each unit, `FREE` without cannot-links.
+    component: Vec<u32>,
+    members: Vec<Vec<u32>>,
+    row_of: Vec<u32>,
+    units: Vec<u32>,
+}
+
+impl Finder {
+    fn new<F: Float>(units: &Units<'_, F>) -> Finder {
+        let members = units.graph.components();
+        let mut component = vec![FREE; units.bound()];
+        for (number, of) in members.iter().enumerate() {
+            of.iter().for_each(|&u| component[u as usize] = number as u32);
+        }
+        Finder { component, members, row_of: vec![FREE; units.bound()], units: Vec::new() }
+    }
+
+    /// The units of components in which `near` breaks a cannot-link.
+    fn find<F: Float>(&mut self, units: &Units<'_, F>, near: &[u32]) {
+        self.units.iter().for_each(|&u| self.row_of[u as usize] = FREE);
+        self.units.clear();
+        for (a, b) in units.graph.edges() {
+            if near[a as usize] == near[b as usize] && self.row_of[a as usize] == FREE {
+                for &u in &self.members[self.component[a as usize] as usize] {
+                    self.row_of[u as usize] = 0;
+                    self.units.push(u);
+                }
+            }
+        }
+        self.units.sort_unstable();
+        self.units.iter().enumerate().for_each(|(row, &u)| self.row_of[u as usize] = row as u32);
+    }
 }
 
 /// Each unit to its nearest centre, whatever the cannot-links say.
@@ -97,6 +180,9 @@ impl Place for Nearest {
             *label = cheapest(row);
         }
         Ok(true)
+    }
+    fn needs(&self) -> Needs {
+        Needs::Nobody
     }
 }
 
@@ -160,6 +246,19 @@ impl Place for Exact {
         debug_assert_eq!(k, self.0.k());
         Ok(self.0.assign(ctx, costs, previous, out).map_err(|stuck| Error::DeadEnd(stuck.to_string()))?.exact)
     }
+    fn needs(&self) -> Needs {
+        Needs::Clashing
+    }
+    fn place_clashing(
+        &mut self,
+        ctx: &RunContext,
+        clashing: &Clashing<'_>,
+        previous: Option<&[u32]>,
+        out: &mut [u32],
+    ) -> Result<bool> {
+        let placed = self.0.assign_some(ctx, clashing.costs, clashing.row_of, previous, out);
+        Ok(placed.map_err(|stuck| Error::DeadEnd(stuck.to_string()))?.exact)
+    }
 }
 
 /// The position of the smallest value, the first of equals.
@@ -185,50 +284,64 @@ pub fn lloyd<F: Float>(
     let mut labels = vec![0u32; n];
     let mut unit_labels = vec![0u32; m];
     let mut previous_units: Option<Vec<u32>> = None;
-    let scatter = units.total_scatter();
     let mut trace: Vec<f64> = Vec::new();
     let mut termination = Termination::MaxIterations;
     let mut exact = true;
     let steady = m == 0 || place.monotone();
     let mut wander = Wander::default();
+    let needs = if m == 0 { Needs::Nobody } else { place.needs() };
+    let mut finder = (needs == Needs::Clashing).then(|| Finder::new(units));
+    let mut passes = Passes::new(units.data, k);
+    let looked_at = units.looked_at();
+    let (mut unit_passes, mut found) = (Passes::new(&looked_at, k), vec![0u32; looked_at.n()]);
     for iteration in 0..limits.max_iter.max(1) {
-        let pass = free_pass(ctx, units, &centres, &mut labels, iteration > 0);
-        let mut cost = pass.cost + scatter;
-        let mut changed = pass.changed;
-        let (mut sums, mut weights) = (pass.sums, pass.weights);
-        let mut costs = Vec::new();
+        let mut changed = passes.step(&ctx.pool, &centres, &mut labels) > 0;
+        let mut sums = passes.sums.clone();
         if m > 0 {
-            costs = units.costs(&ctx.pool, &centres);
-            place.look(ctx, &centres);
-            let proven = place.place(ctx, &costs, k, previous_units.as_deref(), &mut unit_labels)?;
+            let proven = match &mut finder {
+                None if needs == Needs::All => {
+                    let costs = units.costs(&ctx.pool, &centres);
+                    place.look(ctx, &centres);
+                    place.place(ctx, &costs, k, previous_units.as_deref(), &mut unit_labels)?
+                }
+                None => {
+                    unit_passes.step(&ctx.pool, &centres, &mut found);
+                    unit_labels = units.nearest(&labels, &found);
+                    true
+                }
+                Some(finder) => {
+                    unit_passes.step(&ctx.pool, &centres, &mut found);
+                    unit_labels = units.nearest(&labels, &found);
+                    finder.find(units, &unit_labels);
+                    let costs = units.costs_of(&ctx.pool, &centres, &finder.units);
+                    let clashing = Clashing { k, units: &finder.units, costs: &costs, row_of: &finder.row_of };
+                    place.place_clashing(ctx, &clashing, previous_units.as_deref(), &mut unit_labels)?
+                }
+            };
             exact &= proven;
-            let points = units.points();
-            for (unit, &label) in unit_labels.iter().enumerate() {
-                cost += costs[unit * k + label as usize];
-                weights[label as usize] += units.weight[unit];
-                points.add_row(unit, units.weight[unit], sums.row_mut(label as usize));
-            }
-            cost += place.penalty();
+            units.settle(&ctx.pool, &labels, &unit_labels, &mut sums);
             changed |= previous_units.as_ref() != Some(&unit_labels);
             previous_units = Some(unit_labels.clone());
         }
+        let label = |row: usize| match units.unit_of(row) {
+            FREE => labels[row],
+            unit => unit_labels[unit as usize],
+        };
+        let penalty = if m > 0 { place.penalty() } else { 0.0 };
+        let cost = units.cost(&ctx.pool, &centres, &sums, label) + penalty;
         let last = trace.last().copied().unwrap_or(f64::INFINITY);
         trace.push(cost);
         let reseeded = !place.keeps_sizes()
-            && reseed_where(
-                units,
-                &centres,
-                &costs,
-                (&mut labels, &mut unit_labels),
-                (&mut sums, &mut weights),
-                &|unit, to, gain| place.may_leave(unit, to, gain),
-            );
-        if reseeded && m > 0 {
-            previous_units = Some(unit_labels.clone());
+            && reseed_where(units, &centres, (&mut labels, &mut unit_labels), &mut sums, &|unit, to, gain| {
+                place.may_leave(unit, to, gain)
+            });
+        if reseeded {
+            passes.forget();
+            previous_units = (m > 0).then(|| unit_labels.clone());
         }
-        let pulled = m > 0 && place.pull(&centres, &mut sums, &mut weights);
+        let pulled = m > 0 && place.pull(&centres, &mut sums.values, &mut sums.weights);
         let before = pulled.then(|| centres.clone());
-        let saved = to_means(&mut centres, &sums, &weights);
+        let saved = to_means(&mut centres, &sums);
         if !steady {
             // Around the new means the same labels cost less by what the centres moved.
             let cost = match (reseeded, pulled) {
@@ -306,11 +419,11 @@ impl Wander {
 }
 
 /// Moves the centres of clusters that have weight to their means; the cost that this saves, Σ weight · ‖shift‖².
-pub(crate) fn to_means(centres: &mut Matrix, sums: &Matrix, weights: &[f64]) -> f64 {
+pub(crate) fn to_means(centres: &mut Matrix, sums: &Sums) -> f64 {
     let mut saved = 0.0;
-    for (c, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+    for (c, &weight) in sums.weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
         let inverse = 1.0 / weight;
-        for (centre, sum) in centres.row_mut(c).iter_mut().zip(sums.row(c)) {
+        for (centre, sum) in centres.row_mut(c).iter_mut().zip(sums.values.row(c)) {
             let mean = sum * inverse;
             saved += weight * (*centre - mean) * (*centre - mean);
             *centre = mean;
@@ -319,96 +432,28 @@ pub(crate) fn to_means(centres: &mut Matrix, sums: &Matrix, weights: &[f64]) -> 
     saved
 }
 
-/// Sums over the free rows after giving each its nearest centre.
-pub(crate) struct Pass {
-    /// Σ w x of each cluster.
-    pub(crate) sums: Matrix,
-    /// Σ w of each cluster.
-    pub(crate) weights: Vec<f64>,
-    /// Σ w ‖x − centre‖².
-    pub(crate) cost: f64,
-    /// Did any label change?
-    pub(crate) changed: bool,
-}
-
-/// Rows per task: a function of the problem alone; few enough tasks that their partial sums stay small.
-fn rows_per_task(n: usize, k: usize, dims: usize) -> usize {
-    let tasks = (64_000_000 / (8 * k * dims)).clamp(2, 64);
-    n.div_ceil(tasks).max(2048)
-}
-
-const BLOCK: usize = 256;
-
-/// Every row to its nearest centre. Bound rows get that label too, but do not count otherwise.
-pub(crate) fn free_pass<F: Float>(
-    ctx: &RunContext,
-    units: &Units<'_, F>,
-    centres: &Matrix,
-    labels: &mut [u32],
-    compare: bool,
-) -> Pass {
-    let (k, dims, data) = (centres.rows(), centres.cols(), units.data);
-    let prepared = Centres::<F>::new(centres, data.is_sparse());
-    let rows = rows_per_task(data.n(), k, dims);
-    let parts = ctx.pool.map_chunks_mut(labels, rows, |start, labels| {
-        let mut part = Pass { sums: Matrix::zeros(k, dims), weights: vec![0.0; k], cost: 0.0, changed: !compare };
-        let (mut near, mut distances) = ([0u32; BLOCK], [F::default(); BLOCK]);
-        for (b, block) in labels.chunks_mut(BLOCK).enumerate() {
-            let first = start + b * BLOCK;
-            let near = &mut near[..block.len()];
-            prepared.nearest(data, first, near, &mut distances[..block.len()]);
-            for (i, label) in block.iter_mut().enumerate() {
-                let row = first + i;
-                if units.unit_of(row) != FREE {
-                    *label = near[i];
-                    continue;
-                }
-                part.changed |= *label != near[i];
-                *label = near[i];
-                let (c, w) = (near[i] as usize, data.weight(row));
-                part.weights[c] += w;
-                part.cost += w * distances[i].to_f64();
-                data.add_row(row, w, part.sums.row_mut(c));
-            }
-        }
-        part
-    });
-    let mut parts = parts.into_iter();
-    let mut total =
-        parts.next().unwrap_or(Pass { sums: Matrix::zeros(k, dims), weights: vec![0.0; k], cost: 0.0, changed: false });
-    for part in parts {
-        total.sums.values_mut().iter_mut().zip(part.sums.values()).for_each(|(a, b)| *a += b);
-        total.weights.iter_mut().zip(&part.weights).for_each(|(a, b)| *a += b);
-        total.cost += part.cost;
-        total.changed |= part.changed;
-    }
-    total
-}
-
 /// Gives every empty cluster the unit that is farthest from its centre, if any is off its centre and leaves company
 /// behind. An empty cluster cannot break a cannot-link.
 pub(crate) fn reseed<F: Float>(
     units: &Units<'_, F>,
     centres: &Matrix,
-    costs: &[f64],
     labels: &mut [u32],
     unit_labels: &mut [u32],
-    sums: &mut Matrix,
-    weights: &mut [f64],
+    sums: &mut Sums,
 ) -> bool {
-    reseed_where(units, centres, costs, (labels, unit_labels), (sums, weights), &|_, _, _| true)
+    reseed_where(units, centres, (labels, unit_labels), sums, &|_, _, _| true)
 }
 
 /// [`reseed`] by units that `may` leave for an empty cluster at this gain.
 fn reseed_where<F: Float>(
     units: &Units<'_, F>,
     centres: &Matrix,
-    costs: &[f64],
     (labels, unit_labels): (&mut [u32], &mut [u32]),
-    (sums, weights): (&mut Matrix, &mut [f64]),
+    sums: &mut Sums,
     may: &dyn Fn(usize, u32, f64) -> bool,
 ) -> bool {
     let k = centres.rows();
+    let Sums { values: sums, weights } = sums;
     let empty: Vec<usize> = (0..k).filter(|&c| weights[c] == 0.0).collect();
     if empty.is_empty() {
         return false;
@@ -424,7 +469,9 @@ fn reseed_where<F: Float>(
         }
     }
     unit_labels.iter().for_each(|&c| company[c as usize] += 1);
-    let mut unit_cost: Vec<f64> = unit_labels.iter().enumerate().map(|(u, &c)| costs[u * k + c as usize]).collect();
+    let points = units.points();
+    let unit_cost = |(u, &c): (usize, &u32)| units.weight[u] * points.distance2(u, centres.row(c as usize));
+    let mut unit_cost: Vec<f64> = unit_labels.iter().enumerate().map(unit_cost).collect();
     let mut moved = false;
     for target in empty {
         let far_row = (0..data.n())
@@ -452,7 +499,6 @@ fn reseed_where<F: Float>(
             labels[r] = target as u32;
             distance[r] = 0.0;
         } else if let Some(u) = far_unit {
-            let points = units.points();
             shift(unit_labels[u] as usize, &|w, out| points.add_row(u, w, out), units.weight[u]);
             unit_labels[u] = target as u32;
             unit_cost[u] = 0.0;

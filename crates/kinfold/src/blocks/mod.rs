@@ -33,6 +33,7 @@ pub mod metric;
 pub mod mixture;
 pub mod neighbours;
 pub mod par;
+pub(crate) mod passes;
 pub mod potts;
 pub mod propagate;
 pub mod refine;

@@ -63,6 +63,26 @@ impl Pool {
         results.into_values()
     }
 
+    /// The same on two slices of one length, cut at the same places.
+    pub fn map_chunks_mut_2<A: Send, B: Send, T: Send>(
+        &self,
+        a: &mut [A],
+        b: &mut [B],
+        chunk: usize,
+        work: impl Fn(usize, &mut [A], &mut [B]) -> T + Sync,
+    ) -> Vec<T> {
+        let chunk = chunk.max(1);
+        let slices = Slots::new(a.chunks_mut(chunk).zip(b.chunks_mut(chunk)).map(Some));
+        let results = Slots::new((0..slices.0.len()).map(|_| None));
+        self.each(slices.0.len(), &|i| {
+            if let Some((a, b)) = slices.lock(i).as_mut() {
+                let done = work(i * chunk, a, b);
+                *results.lock(i) = Some(done);
+            }
+        });
+        results.into_values()
+    }
+
     /// `work(i)` for every i of 0..n, one task each; the results in order.
     pub fn map<T: Send>(&self, n: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
         self.map_chunks(n, 1, |range| work(range.start))

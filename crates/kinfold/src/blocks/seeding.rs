@@ -6,25 +6,29 @@
 use super::par::Pool;
 use super::units::{FREE, Units};
 use crate::constraints::Chunklets;
-use crate::data::{Dataset, Float, Matrix};
+use crate::data::{Dataset, Float, Matrix, Rows};
+use crate::kernels::Centres;
 use crate::rng::Rng;
 
 /// Free rows that k-means++ looks at.
 pub const SAMPLE: usize = 1 << 16;
 
-/// A place that can become a centre.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Candidate {
-    Row(u32),
-    Unit(u32),
-}
+/// Candidates that one task looks at.
+const TASK: usize = 8192;
 
-/// The candidates with what D² sampling needs of each.
+/// The places that can become a centre (bound units, then free rows) with what D² sampling needs of each.
 struct Candidates<'a, 'b, F> {
     units: &'a Units<'b, F>,
-    all: Vec<Candidate>,
+    bound: Vec<u32>,
+    free: Vec<u32>,
     weight: Vec<f64>,
     scatter: Vec<f64>,
+}
+
+/// One drawn point: Σ w·D² with it, and D² of every candidate in the order of the tasks.
+struct Draw {
+    potential: f64,
+    nearest: Vec<f64>,
 }
 
 impl<'a, 'b, F: Float> Candidates<'a, 'b, F> {
@@ -40,9 +44,6 @@ impl<'a, 'b, F: Float> Candidates<'a, 'b, F> {
         };
         // A sampled free row stands for several.
         let stands_for = if n <= SAMPLE { 1.0 } else { units.free() as f64 / (free.len().max(1)) as f64 };
-        let m = units.bound();
-        let all: Vec<Candidate> =
-            (0..m as u32).map(Candidate::Unit).chain(free.iter().map(|&r| Candidate::Row(r))).collect();
         let weight = units
             .weight
             .iter()
@@ -50,37 +51,86 @@ impl<'a, 'b, F: Float> Candidates<'a, 'b, F> {
             .chain(free.iter().map(|&r| stands_for * units.data.weight(r as usize)))
             .collect();
         let scatter = units.scatter.iter().copied().chain(free.iter().map(|_| 0.0)).collect();
-        Candidates { units, all, weight, scatter }
+        Candidates { units, bound: (0..units.bound() as u32).collect(), free, weight, scatter }
+    }
+
+    fn len(&self) -> usize {
+        self.weight.len()
     }
 
     fn point(&self, at: usize) -> Vec<f64> {
         let mut point = vec![0.0; self.units.data.dims()];
-        match self.all[at] {
-            Candidate::Row(r) => self.units.data.add_row(r as usize, 1.0, &mut point),
-            Candidate::Unit(u) => self.units.points().add_row(u as usize, 1.0, &mut point),
+        match at.checked_sub(self.bound.len()) {
+            Some(at) => self.units.data.add_row(self.free[at] as usize, 1.0, &mut point),
+            None => self.units.points().add_row(at, 1.0, &mut point),
         }
         point
     }
 
-    /// min(nearest, ‖candidate − point‖²) for every candidate.
-    fn shrunk(&self, pool: &Pool, nearest: &[f64], point: &[f64]) -> Vec<f64> {
-        let mut out = nearest.to_vec();
-        let points = self.units.points();
-        pool.map_chunks_mut(&mut out, 8192, |start, slice| {
-            for (d, candidate) in slice.iter_mut().zip(&self.all[start..]) {
-                let distance = match *candidate {
-                    Candidate::Row(r) => self.units.data.distance2(r as usize, point),
-                    Candidate::Unit(u) => points.distance2(u as usize, point),
-                };
-                *d = d.min(distance);
-            }
+    /// For each of the points, min(nearest, ‖candidate − point‖²) of every candidate and what that sums up to.
+    fn shrunk(&self, pool: &Pool, nearest: &[f64], points: &Matrix) -> Vec<Draw> {
+        let own = self.units.points();
+        let of_units = Centres::<f64>::exact(points, own.is_sparse());
+        let of_rows = Centres::<F>::exact(points, self.units.data.is_sparse());
+        let bound = self.bound.len();
+        let parts = pool.map_chunks(self.len(), TASK, |range| {
+            let mut distances = vec![0.0; points.rows() * range.len()];
+            let units = &self.bound[range.start.min(bound)..range.end.min(bound)];
+            let rows = &self.free[range.start.max(bound) - bound..range.end.max(bound) - bound];
+            distances_to(&own, &of_units, points, units, &mut distances, 0, range.len());
+            distances_to(self.units.data, &of_rows, points, rows, &mut distances, units.len(), range.len());
+            let (nearest, weight) = (&nearest[range.clone()], &self.weight[range.clone()]);
+            let potentials: Vec<f64> = distances
+                .chunks_exact_mut(range.len())
+                .map(|list| {
+                    let mut potential = 0.0;
+                    for ((d, near), w) in list.iter_mut().zip(nearest).zip(weight) {
+                        *d = d.min(*near);
+                        potential += *d * w;
+                    }
+                    potential
+                })
+                .collect();
+            (potentials, distances)
         });
-        out
+        (0..points.rows())
+            .map(|p| {
+                let of = |d: &(Vec<f64>, Vec<f64>)| d.1.len() / points.rows();
+                let nearest = parts.iter().flat_map(|d| &d.1[p * of(d)..(p + 1) * of(d)]).copied().collect();
+                Draw { potential: parts.iter().map(|d| d.0[p]).sum(), nearest }
+            })
+            .collect()
     }
 
     /// w·D² + scatter.
     fn masses(&self, nearest: &[f64]) -> Vec<f64> {
         nearest.iter().zip(&self.weight).zip(&self.scatter).map(|((d, w), s)| d * w + s).collect()
+    }
+}
+
+/// Writes the squared distances of some rows to every point: out[point · stride + from + i] for row i.
+fn distances_to<F: Float>(
+    data: &Dataset<'_, F>,
+    prepared: &Centres<F>,
+    points: &Matrix,
+    rows: &[u32],
+    out: &mut [f64],
+    from: usize,
+    stride: usize,
+) {
+    if rows.is_empty() {
+        return;
+    }
+    if let Rows::Dense(dense) = data.rows() {
+        let mut all = vec![F::default(); points.rows() * rows.len()];
+        prepared.distances(dense, rows, &mut all);
+        for (out, list) in out.chunks_exact_mut(stride).zip(all.chunks_exact(rows.len())) {
+            out[from..from + rows.len()].iter_mut().zip(list).for_each(|(o, d)| *o = d.to_f64());
+        }
+        return;
+    }
+    for (out, point) in out.chunks_exact_mut(stride).zip(points.iter()) {
+        out[from..].iter_mut().zip(rows).for_each(|(o, &row)| *o = data.distance2(row as usize, point));
     }
 }
 
@@ -95,31 +145,27 @@ pub fn kmeans_plus_plus<F: Float>(
 ) -> Matrix {
     let candidates = Candidates::new(units, rng);
     let mut centres = chosen;
-    let mut nearest = vec![f64::INFINITY; candidates.all.len()];
+    let mut nearest = vec![f64::INFINITY; candidates.len()];
     if centres.rows() == 0 {
         let first = rng.weighted(&candidates.weight).unwrap_or(0);
         centres.push(&candidates.point(first));
     }
-    for c in 0..centres.rows() {
-        nearest = candidates.shrunk(pool, &nearest, centres.row(c));
+    for draw in candidates.shrunk(pool, &nearest, &centres) {
+        nearest.iter_mut().zip(draw.nearest).for_each(|(a, b)| *a = a.min(b));
     }
     let trials = if greedy { 2 + (k as f64).ln() as usize } else { 1 };
     while centres.rows() < k {
         let masses = candidates.masses(&nearest);
-        let mut best: Option<(f64, Vec<f64>, Vec<f64>)> = None;
+        let mut points = Matrix::zeros(0, centres.cols());
         for _ in 0..trials {
             // All on a centre already: any unit will do.
-            let at = rng.weighted(&masses).unwrap_or_else(|| rng.below(candidates.all.len()));
-            let point = candidates.point(at);
-            let shrunk = candidates.shrunk(pool, &nearest, &point);
-            let potential: f64 = shrunk.iter().zip(&candidates.weight).map(|(d, w)| d * w).sum();
-            if best.as_ref().is_none_or(|(p, ..)| potential < *p) {
-                best = Some((potential, point, shrunk));
-            }
+            let at = rng.weighted(&masses).unwrap_or_else(|| rng.below(candidates.len()));
+            points.push(&candidates.point(at));
         }
-        if let Some((_, point, shrunk)) = best {
-            centres.push(&point);
-            nearest = shrunk;
+        let draws = candidates.shrunk(pool, &nearest, &points).into_iter().enumerate();
+        if let Some((at, best)) = draws.reduce(|a, b| if b.1.potential < a.1.potential { b } else { a }) {
+            centres.push(points.row(at));
+            nearest = best.nearest;
         }
     }
     centres
@@ -270,6 +316,34 @@ mod tests {
         let units = Units::new(&data, &chunklets);
         let c = kmeans_plus_plus(&Pool::new(1), &units, 3, Matrix::zeros(0, 1), true, &mut Rng::stream(0, "test", 0));
         assert_eq!(c.rows(), 3);
+    }
+
+    #[test]
+    fn distances_shrink_as_they_should_over_several_tasks_of_units_and_rows() {
+        let mut rng = Rng::stream(5, "test", 0);
+        let (n, dims) = (3 * TASK, 3);
+        let values: Vec<f32> = (0..n * dims).map(|_| rng.normal() as f32).collect();
+        let data = Dataset::dense(&values, dims).unwrap();
+        for pairs in [0, 10, TASK + 7] {
+            let mut given = ConstraintSet::new(n);
+            (0..pairs).for_each(|i| drop(given.add_pair(Kind::MustLink, 2 * i, 2 * i + 1)));
+            let chunklets = given.close().unwrap();
+            let units = Units::new(&data, &chunklets);
+            let candidates = Candidates::new(&units, &mut rng);
+            let points = Matrix::from_vec(dims, (0..2 * dims).map(|_| rng.normal()).collect());
+            let before: Vec<f64> = (0..candidates.len()).map(|i| (i % 5) as f64).collect();
+            for (draw, point) in candidates.shrunk(&Pool::new(2), &before, &points).iter().zip(points.iter()) {
+                let mut potential = 0.0;
+                for (at, (&found, &before)) in draw.nearest.iter().zip(&before).enumerate() {
+                    let own = candidates.point(at);
+                    let d2: f64 = own.iter().zip(point).map(|(x, y)| (x - y) * (x - y)).sum();
+                    assert!((found - d2.min(before)).abs() < 1e-4);
+                    potential += found * candidates.weight[at];
+                }
+                assert_eq!(draw.nearest.len(), candidates.len());
+                assert!((potential - draw.potential).abs() < 1e-9 * potential);
+            }
+        }
     }
 
     #[test]

@@ -3,8 +3,12 @@
 //! rows, so the free ones go through the plain kernel and only the bound ones through exact assignment.
 //! For any centre c: Σ_{x∈A} w‖x − c‖² = w_A‖mean_A − c‖² + scatter_A.
 
+use std::sync::OnceLock;
+
+use super::par::Pool;
 use crate::constraints::{Chunklets, Graph};
 use crate::data::{Dataset, Float, Matrix, Rows, Table};
+use crate::kernels::Sums;
 
 /// No unit: the row is free.
 pub const FREE: u32 = u32::MAX;
@@ -25,6 +29,16 @@ pub struct Units<'a, F> {
     pub scatter: Vec<f64>,
     /// Cannot-links between units.
     pub graph: Graph,
+    /// Units of two rows or more, and the means of those where rows are dense.
+    several: Vec<u32>,
+    several_means: Table<f64>,
+    moments: OnceLock<Moments>,
+}
+
+/// Σ w‖x − about‖² of all rows about a point near their mean.
+struct Moments {
+    about: Vec<f64>,
+    total: f64,
 }
 
 impl<'a, F: Float> Units<'a, F> {
@@ -72,7 +86,14 @@ impl<'a, F: Float> Units<'a, F> {
             })
             .collect();
         let graph = if bound.is_empty() { Graph::default() } else { chunklets.graph().induced(&bound) };
-        Units { data, chunklets, bound, unit_of, points, weight, scatter, graph }
+        let several: Vec<u32> =
+            (0..bound.len() as u32).filter(|&u| chunklets.members(bound[u as usize]).len() > 1).collect();
+        let several_means = match points.lend().rows() {
+            Rows::Dense(_) => Table::select(&points.lend(), &several.iter().map(|&u| u as usize).collect::<Vec<_>>()),
+            Rows::Sparse(_) => Table::Dense { values: Vec::new(), dims: data.dims() },
+        };
+        let moments = OnceLock::new();
+        Units { data, chunklets, bound, unit_of, points, weight, scatter, graph, several, several_means, moments }
     }
 
     /// Number of bound units.
@@ -111,33 +132,114 @@ impl<'a, F: Float> Units<'a, F> {
         let label = |unit: u32| labels[self.members(unit as usize)[0] as usize];
         self.graph.edges().filter(|&(a, b)| label(a) == label(b)).count()
     }
-    /// The nearest centre of every unit and weight · distance² to it, given that of every row.
-    pub fn nearest(&self, pool: &super::par::Pool, centres: &Matrix, of_rows: &[u32]) -> (Vec<u32>, Vec<f64>) {
-        let points = self.points.lend();
-        let prepared = crate::kernels::Centres::<f64>::new(centres, points.is_sparse());
-        let known = |unit: usize| !points.is_sparse() && self.members(unit).len() == 1;
-        let mut labels = vec![0u32; self.bound()];
-        let parts = pool.map_chunks_mut(&mut labels, 4096, |start, labels| {
-            let mut distances = vec![0.0; labels.len()];
-            let mut i = 0;
-            while i < labels.len() {
-                if known(start + i) {
-                    labels[i] = of_rows[self.members(start + i)[0] as usize];
-                    distances[i] = points.distance2(start + i, centres.row(labels[i] as usize));
-                    i += 1;
-                } else {
-                    let end = (i + 1..labels.len()).find(|&j| known(start + j)).unwrap_or(labels.len());
-                    prepared.nearest(&points, start + i, &mut labels[i..end], &mut distances[i..end]);
-                    i = end;
+    /// What [`nearest`](Self::nearest) has to look at: the means of units of several rows; of sparse rows, all means.
+    pub fn looked_at(&self) -> Dataset<'_, f64> {
+        if self.data.is_sparse() { self.points.lend() } else { self.several_means.lend() }
+    }
+
+    /// The nearest centre of every unit, given that of every row and of what has to be looked at.
+    pub fn nearest(&self, of_rows: &[u32], looked_at: &[u32]) -> Vec<u32> {
+        if self.data.is_sparse() {
+            return looked_at.to_vec();
+        }
+        // A unit of one row is where its row is.
+        let mut labels: Vec<u32> =
+            (0..self.bound()).map(|unit| of_rows[self.members(unit)[0] as usize]).collect();
+        self.several.iter().zip(looked_at).for_each(|(&unit, &label)| labels[unit as usize] = label);
+        labels
+    }
+
+    /// Moves the rows of units from the clusters of their nearest centres (`of_rows`) to those of their units.
+    pub fn settle(&self, pool: &Pool, of_rows: &[u32], unit_labels: &[u32], sums: &mut Sums) {
+        let (k, dims) = (sums.weights.len(), self.data.dims());
+        let parts = pool.map_chunks(unit_labels.len(), 16_384, |range| {
+            let mut part: Option<Sums> = None;
+            for (unit, &to) in range.clone().zip(&unit_labels[range]) {
+                for &row in self.members(unit) {
+                    let from = of_rows[row as usize];
+                    if from != to {
+                        let part = part.get_or_insert_with(|| Sums::zeros(k, dims));
+                        let weight = self.data.weight(row as usize);
+                        part.weights[from as usize] -= weight;
+                        part.weights[to as usize] += weight;
+                        self.data.add_row(row as usize, -weight, part.values.row_mut(from as usize));
+                        self.data.add_row(row as usize, weight, part.values.row_mut(to as usize));
+                    }
                 }
             }
-            distances.iter_mut().zip(&self.weight[start..]).for_each(|(d, w)| *d *= w);
-            distances
+            part
         });
-        (labels, parts.concat())
+        parts.iter().flatten().for_each(|part| sums.add(part));
+        if self.data.weights().is_some() && sums.weights.iter().any(|w| *w != 0.0 && w.abs() < 1e-9) {
+            // Rounding in a cluster that lost all its rows.
+            let mut rows = vec![0usize; k];
+            of_rows.iter().enumerate().filter(|(row, _)| self.unit_of(*row) == FREE).for_each(|(_, &c)| rows[c as usize] += 1);
+            unit_labels.iter().for_each(|&c| rows[c as usize] += 1);
+            for c in (0..k).filter(|&c| rows[c] == 0) {
+                sums.weights[c] = 0.0;
+                sums.values.row_mut(c).fill(0.0);
+            }
+        }
+    }
+
+    /// Σ w‖x − centre‖² of all rows, given the sums of their clusters: from the moments of the rows, so that no row is
+    /// read, unless that leaves too few digits; then `label(row)` says where each is.
+    pub fn cost(&self, pool: &Pool, centres: &Matrix, sums: &Sums, label: impl Fn(usize) -> u32 + Sync) -> f64 {
+        let Moments { about, total } = self.moments.get_or_init(|| self.find_moments(pool));
+        let mut cost = *total;
+        for ((centre, sum), &weight) in centres.iter().zip(sums.values.iter()).zip(&sums.weights) {
+            let (mut cross, mut norm) = (0.0, 0.0);
+            for ((c, s), a) in centre.iter().zip(sum).zip(about) {
+                cross += (s - weight * a) * (c - a);
+                norm += (c - a) * (c - a);
+            }
+            cost += weight * norm - 2.0 * cross;
+        }
+        if cost > 1e-7 * total {
+            return cost;
+        }
+        let parts = pool.map_chunks(self.data.n(), 16_384, |range| {
+            let one = |row: usize| self.data.weight(row) * self.data.distance2(row, centres.row(label(row) as usize));
+            range.map(one).sum::<f64>()
+        });
+        parts.iter().sum()
+    }
+
+    fn find_moments(&self, pool: &Pool) -> Moments {
+        let (n, dims) = (self.data.n(), self.data.dims());
+        let mut about = vec![0.0; dims];
+        let step = n.div_ceil(4096);
+        let count = n.div_ceil(step);
+        (0..n).step_by(step).for_each(|row| self.data.add_row(row, 1.0 / count as f64, &mut about));
+        let parts = pool.map_chunks(n, 16_384, |range| match (self.data.rows(), self.data.weights()) {
+            (Rows::Dense(d), None) => {
+                let mut squares = vec![0.0; dims];
+                for row in d.values()[range.start * dims..range.end * dims].chunks_exact(dims) {
+                    for ((s, x), a) in squares.iter_mut().zip(row).zip(&about) {
+                        *s += (x.to_f64() - a) * (x.to_f64() - a);
+                    }
+                }
+                squares.iter().sum::<f64>()
+            }
+            _ => range.map(|row| self.data.weight(row) * self.data.distance2(row, &about)).sum::<f64>(),
+        });
+        Moments { total: parts.iter().sum(), about }
+    }
+
+    /// weight · ‖mean − centre‖² of some units to every centre.
+    pub fn costs_of(&self, pool: &Pool, centres: &Matrix, some: &[u32]) -> Vec<f64> {
+        let k = centres.rows();
+        let mut costs = vec![0.0; some.len() * k];
+        let rows = CostRows::new(self, centres);
+        pool.map_chunks_mut(&mut costs, 512 * k, |start, slice| {
+            for (&unit, row) in some[start / k..].iter().zip(slice.chunks_exact_mut(k)) {
+                rows.write(unit as usize, row);
+            }
+        });
+        costs
     }
     /// weight · ‖mean − centre‖² for every unit (rows) and centre (columns), row-major.
-    pub fn costs(&self, pool: &super::par::Pool, centres: &Matrix) -> Vec<f64> {
+    pub fn costs(&self, pool: &Pool, centres: &Matrix) -> Vec<f64> {
         let k = centres.rows();
         let mut costs = vec![0.0; self.bound() * k];
         let rows = CostRows::new(self, centres);
@@ -226,7 +328,6 @@ fn sparse_means<F: Float>(data: &Dataset<'_, F>, chunklets: &Chunklets, bound: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocks::par::Pool;
     use crate::constraints::{ConstraintSet, Kind};
 
     #[test]

@@ -13,6 +13,7 @@ pub trait Float:
     + std::ops::Add<Output = Self>
     + std::ops::Sub<Output = Self>
     + std::ops::Mul<Output = Self>
+    + crate::kernels::Kernel
     + 'static
 {
     /// "f32" or "f64".
@@ -21,8 +22,6 @@ pub trait Float:
     fn to_f64(self) -> f64;
     /// Narrows.
     fn from_f64(value: f64) -> Self;
-    /// `self · a + b`, rounded once.
-    fn fused(self, a: Self, b: Self) -> Self;
     /// Larger than every finite value.
     const INFINITY: Self;
 }
@@ -37,10 +36,6 @@ impl Float for f32 {
     fn from_f64(value: f64) -> Self {
         value as f32
     }
-    #[inline(always)]
-    fn fused(self, a: Self, b: Self) -> Self {
-        self.mul_add(a, b)
-    }
     const INFINITY: Self = Self::INFINITY;
 }
 
@@ -53,10 +48,6 @@ impl Float for f64 {
     #[inline(always)]
     fn from_f64(value: f64) -> Self {
         value
-    }
-    #[inline(always)]
-    fn fused(self, a: Self, b: Self) -> Self {
-        self.mul_add(a, b)
     }
     const INFINITY: Self = Self::INFINITY;
 }

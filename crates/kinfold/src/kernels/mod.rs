@@ -3,6 +3,8 @@
 
 pub(crate) mod distances;
 pub(crate) mod nearest;
+pub(crate) mod simd;
 pub(crate) mod two_nearest;
 
-pub(crate) use nearest::Centres;
+pub use nearest::Kernel;
+pub(crate) use nearest::{Centres, Measure, Sums};

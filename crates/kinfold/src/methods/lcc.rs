@@ -9,6 +9,7 @@
 use super::{Clustering, Info, Listens, Method, Problem};
 use crate::blocks::lloyd::{self, Exact, Limits, Nearest, Outcome, lloyd};
 use crate::blocks::means;
+use crate::blocks::passes::Passes;
 use crate::blocks::restarts;
 use crate::blocks::seeding;
 use crate::blocks::units::{CostRows, FREE, Units};
@@ -164,49 +165,52 @@ impl Lcc {
         let mut trace = Vec::new();
         let mut termination = Termination::MaxIterations;
         let (mut idle, mut calm) = (0, 0);
-        for sweep in 0..params.sweeps {
-            let pass = lloyd::free_pass(ctx, units, &centres, &mut labels, sweep > 0);
-            let (nearest, distance) = units.nearest(&ctx.pool, &centres, &labels);
+        let mut passes = Passes::new(units.data, k);
+        let looked_at = units.looked_at();
+        let (mut unit_passes, mut found) = (Passes::new(&looked_at, k), vec![0u32; looked_at.n()]);
+        for _ in 0..params.sweeps {
+            let changed = passes.step(&ctx.pool, &centres, &mut labels) > 0;
+            unit_passes.step(&ctx.pool, &centres, &mut found);
+            let nearest = units.nearest(&labels, &found);
             if params.order == SweepOrder::Random {
                 rng.shuffle(&mut order);
             }
             let mut placed = Sweep { labels: nearest, rows: Rows::new(units, &centres) };
             let conflicts = placed.run(&order, &mut pairs, params.alpha);
-            let Sweep { labels: mut unit_labels, rows, .. } = placed;
-            let mut cost = pass.cost + units.total_scatter();
-            let (mut sums, mut weights) = (pass.sums, pass.weights);
-            for (u, &label) in unit_labels.iter().enumerate() {
-                cost += rows.get(u as u32).map_or(distance[u], |row| row[label as usize]);
-                weights[label as usize] += units.weight[u];
-                points.add_row(u, units.weight[u], sums.row_mut(label as usize));
-            }
+            let mut unit_labels = placed.labels;
+            let mut sums = passes.sums.clone();
+            units.settle(&ctx.pool, &labels, &unit_labels, &mut sums);
+            let label = |row: usize| match units.unit_of(row) {
+                FREE => labels[row],
+                unit => unit_labels[unit as usize],
+            };
+            let cost = units.cost(&ctx.pool, &centres, &sums, label);
             trace.push(cost);
             let broken =
                 units.graph.edges().filter(|&(a, b)| unit_labels[a as usize] == unit_labels[b as usize]).count();
             idle += 1;
             if best.as_ref().is_none_or(|b| (broken, cost) < (b.0, b.1)) {
-                units.spread(&unit_labels, &mut labels);
-                best = Some((broken, cost, labels.clone()));
+                let mut all = labels.clone();
+                units.spread(&unit_labels, &mut all);
+                best = Some((broken, cost, all));
                 idle = 0;
             }
             // The same labels again and no pull on the centres: further sweeps would be the same.
-            let still = !pass.changed && unit_labels == previous && conflicts.is_empty();
+            let still = !changed && unit_labels == previous && conflicts.is_empty();
             calm = if still { calm + 1 } else { 0 };
             if calm >= CALM || idle >= params.patience {
                 termination = Termination::Converged;
                 break;
             }
-            let mut empty_costs = Vec::new();
-            if weights.contains(&0.0) {
-                empty_costs = units.costs(&ctx.pool, &centres);
+            if lloyd::reseed(units, &centres, &mut labels, &mut unit_labels, &mut sums) {
+                passes.forget();
             }
-            lloyd::reseed(units, &centres, &empty_costs, &mut labels, &mut unit_labels, &mut sums, &mut weights);
             for &(unit, cluster, lambda) in &conflicts {
                 let pull = units.weight[unit as usize] * lambda;
-                weights[cluster as usize] += pull;
-                points.add_row(unit as usize, pull, sums.row_mut(cluster as usize));
+                sums.weights[cluster as usize] += pull;
+                points.add_row(unit as usize, pull, sums.values.row_mut(cluster as usize));
             }
-            lloyd::to_means(&mut centres, &sums, &weights);
+            lloyd::to_means(&mut centres, &sums);
             previous = unit_labels;
             if let Err(stop) = ctx.checkpoint() {
                 termination = stop.into();
@@ -264,10 +268,6 @@ impl<'a> Rows<'a> {
     fn new<F: Float>(units: &'a Units<'_, F>, centres: &Matrix) -> Rows<'a> {
         let source = CostRows::new(units, centres);
         Rows { k: centres.rows(), source, number: vec![FREE; units.bound()], values: Vec::new() }
-    }
-    fn get(&self, unit: u32) -> Option<&[f64]> {
-        let number = self.number[unit as usize];
-        (number != FREE).then(|| &self.values[number as usize * self.k..(number as usize + 1) * self.k])
     }
     fn make(&mut self, unit: u32) -> &[f64] {
         let number = &mut self.number[unit as usize];

@@ -23,7 +23,8 @@ fn sweep(rows: &[f64], given: &ConstraintSet, centres: &[f64], lambda: f64) -> (
     let centres = Matrix::from_vec(1, centres.to_vec());
     let mut pairs = Pairs::new(&units, lambda);
     let of_rows = assign_nearest(&RunContext::new(0), &data, &centres);
-    let (labels, _) = units.nearest(&RunContext::new(0).pool, &centres, &of_rows);
+    let looked_at = assign_nearest(&RunContext::new(0), &units.looked_at(), &centres);
+    let labels = units.nearest(&of_rows, &looked_at);
     let mut placed = Sweep { labels, rows: Rows::new(&units, &centres) };
     let order: Vec<u32> = (0..units.bound() as u32).collect();
     let conflicts = placed.run(&order, &mut pairs, 2.0);

@@ -1,0 +1,87 @@
+//! Our side of the bench: whole runs from given centres, timed.
+
+use std::time::Instant;
+
+use kinfold::blocks::greedy::{Greedy, OnDeadEnd, Order};
+use kinfold::blocks::lloyd::{Exact, Limits, Nearest, lloyd};
+use kinfold::blocks::units::Units;
+use kinfold::constraints::{Chunklets, ConstraintSet};
+use kinfold::context::RunContext;
+use kinfold::data::{Dataset, Float, Matrix};
+use kinfold::pipeline::Job;
+
+/// Seconds, objective and iterations of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Timed {
+    pub seconds: f64,
+    pub objective: f64,
+    pub iterations: usize,
+}
+
+/// Plain k-means.
+pub fn plain<F: Float>(ctx: &RunContext, values: &[F], start: &Matrix, max_iter: usize) -> Result<Timed, String> {
+    let data = Dataset::dense(values, start.cols()).map_err(|e| e.to_string())?;
+    let alone = Chunklets::singletons(data.n());
+    let begun = Instant::now();
+    let units = Units::new(&data, &alone);
+    let limits = Limits { max_iter, tolerance: 0.0 };
+    let outcome = lloyd(ctx, &units, start.clone(), limits, &mut Nearest).map_err(|e| e.to_string())?;
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(Timed { seconds, objective: outcome.cost(), iterations: outcome.trace.len() })
+}
+
+/// How constrained rows are placed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Placing {
+    Exact,
+    Quick,
+    Greedy,
+}
+
+/// Constrained k-means from the same start.
+pub fn constrained<F: Float>(
+    ctx: &RunContext,
+    values: &[F],
+    given: &ConstraintSet,
+    closed: &Chunklets,
+    start: &Matrix,
+    placing: Placing,
+    max_iter: usize,
+) -> Result<Timed, String> {
+    let data = Dataset::dense(values, start.cols()).map_err(|e| e.to_string())?;
+    let k = start.rows();
+    let begun = Instant::now();
+    let units = Units::new(&data, closed);
+    let limits = Limits { max_iter, tolerance: 0.0 };
+    let outcome = match placing {
+        Placing::Exact => lloyd(ctx, &units, start.clone(), limits, &mut Exact::new(&units, k)),
+        Placing::Quick => lloyd(ctx, &units, start.clone(), limits, &mut Exact::quick(&units, k)),
+        Placing::Greedy => {
+            let order = ctx.rng("order", 0);
+            let mut greedy = Greedy::new(&units, given, Order::Random, false, OnDeadEnd::Retry(10), order);
+            lloyd(ctx, &units, start.clone(), limits, &mut greedy)
+        }
+    };
+    let outcome = outcome.map_err(|e| e.to_string())?;
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(Timed { seconds, objective: outcome.cost(), iterations: outcome.trace.len() })
+}
+
+/// A job as a user runs it.
+pub fn job(
+    ctx: &RunContext,
+    values: &[f32],
+    dims: usize,
+    given: &ConstraintSet,
+    method: &str,
+    k: usize,
+    settings: &[(&str, &str)],
+) -> Result<Timed, String> {
+    let data = Dataset::dense(values, dims).map_err(|e| e.to_string())?;
+    let settings = settings.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+    let job = Job { settings, ..Job::new(method, k) };
+    let begun = Instant::now();
+    let run = job.run(ctx, &data, given).map_err(|e| format!("{method}: {e}"))?;
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(Timed { seconds, objective: run.objective, iterations: run.iterations })
+}
