@@ -17,6 +17,7 @@ use crate::constraints::{Chunklets, ConstraintSet, Kind};
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Float, Matrix};
 use crate::error::{Error, Result};
+use crate::kernels::Sums;
 
 crate::params! {
     /// Parameters of `blp-kmeans`.
@@ -104,13 +105,13 @@ impl BlpKmeans {
             let placed = potts.assign(ctx, &costs, previous.as_deref(), &mut labels);
             exact &= placed.map_err(|stuck| Error::DeadEnd(stuck.to_string()))?;
             let settled = previous.as_ref() == Some(&labels);
-            let (mut sums, mut weights) = (Matrix::zeros(k, centres.cols()), vec![0.0; k]);
+            let mut sums = Sums::zeros(k, centres.cols());
             for (u, &l) in labels.iter().enumerate() {
-                weights[l as usize] += units.weight[u];
-                points.add_row(u, units.weight[u], sums.row_mut(l as usize));
+                sums.weights[l as usize] += units.weight[u];
+                points.add_row(u, units.weight[u], sums.values.row_mut(l as usize));
             }
-            lloyd::reseed(units, &centres, &costs, &mut of_rows, &mut labels, &mut sums, &mut weights);
-            lloyd::to_means(&mut centres, &sums, &weights);
+            lloyd::reseed(units, &centres, &mut of_rows, &mut labels, &mut sums);
+            lloyd::to_means(&mut centres, &sums);
             let around: f64 = labels
                 .iter()
                 .enumerate()
