@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Command::Eval(args) => commands::eval::run(&session, args),
         Command::Predict(args) => commands::predict::run(&session, args),
         Command::Simulate(args) => commands::simulate::run(&session, args),
+        Command::Report(args) => commands::report::run(&session, args),
         Command::Demo => commands::demo::run(&session),
         Command::Methods { name, markdown } => commands::methods::run(&session, name.as_deref(), *markdown),
         Command::Completions { shell } => commands::shell::completions(*shell),

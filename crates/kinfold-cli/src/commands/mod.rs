@@ -7,6 +7,7 @@ pub mod demo;
 pub mod eval;
 pub mod methods;
 pub mod predict;
+pub mod report;
 pub mod shell;
 pub mod simulate;
 

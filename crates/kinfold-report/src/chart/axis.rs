@@ -131,7 +131,7 @@ pub(super) fn draw(svg: &mut Svg, x: &Axis, y: &Axis, x_name: &str, y_name: &str
     }
     svg.add(&format!("<path class=\"axis\" d=\"M{left:.1} {bottom:.1}H{right:.1}\"/>"));
     svg.text((left + right) / 2.0, bottom + 38.0, "middle", "", x_name);
-    svg.text(left - 46.0, top - 10.0, "start", "", y_name);
+    svg.text(left - 46.0, top - 14.0, "start", "", y_name);
 }
 
 #[cfg(test)]

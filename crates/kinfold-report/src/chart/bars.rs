@@ -59,9 +59,9 @@ impl Bars {
         for (i, bar) in self.bars.iter().enumerate() {
             let y = top + ROW * i as f64;
             let class = if bar.strong { "strong" } else { "" };
-            let longest = ((left - 16.0) / 6.6) as usize;
+            let longest = ((left - 16.0) / 7.2) as usize;
             let mut name: String = bar.name.chars().take(longest).collect();
-            if name.len() < bar.name.len() {
+            if name.chars().count() < bar.name.chars().count() {
                 name.pop();
                 name.push('…');
             }

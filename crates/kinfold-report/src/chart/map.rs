@@ -70,8 +70,11 @@ impl Map {
         svg.text(14.0, 24.0, "start", "title", &self.title);
         svg.text(14.0, 42.0, "start", "soft", &self.subtitle);
         svg.add(&format!("<rect class=\"grid\" x=\"14\" y=\"{TOP:.1}\" width=\"{SIDE:.1}\" height=\"{tall:.1}\"/>"));
-        svg.text(14.0 + SIDE, TOP + tall + 18.0, "end", "soft", &self.axes.0);
-        svg.text(20.0, TOP + 16.0, "start", "soft", &self.axes.1);
+        for (x, anchor, arrow, name) in [(14.0 + SIDE, "end", '→', &self.axes.0), (14.0, "start", '↑', &self.axes.1)] {
+            if !name.is_empty() {
+                svg.text(x, TOP + tall + 18.0, anchor, "soft", &format!("{arrow} {name}"));
+            }
+        }
         let kept: Vec<&Edge> = self.edges.iter().filter(|e| !e.broken).collect();
         let opacity = (60.0 / kept.len().max(1) as f64).clamp(0.12, 0.7);
         for together in [true, false] {

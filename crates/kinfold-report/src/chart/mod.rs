@@ -134,7 +134,7 @@ fn spread(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {
 
 /// Roughly how wide a text is.
 fn width_of(text: &str) -> f64 {
-    text.chars().count() as f64 * 6.6
+    text.chars().count() as f64 * 7.2
 }
 
 #[cfg(test)]
