@@ -50,7 +50,8 @@ pub fn fill(session: &Session, args: &ReportArgs, json: &Value, page: &mut Page)
     let k = json["k"].as_u64().map_or(most, |k| (k as usize).max(most));
     let run = Run { json, file, given, labels, k };
     if page.title.is_empty() {
-        page.title = format!("{}: {}", run.file.source, count(run.k, "cluster"));
+        let name = std::path::Path::new(&run.file.source).file_name().map_or(run.file.source.clone().into(), |n| n.to_string_lossy());
+        page.title = format!("{name}: {}", count(run.k, "cluster"));
     }
     page.lead = format!(
         "{} in {} by {} ({}), seed {}; {}",
@@ -329,7 +330,7 @@ impl Run<'_> {
             return;
         }
         page.heading(2, "Broken constraints");
-        let columns = ["said", "row", "row", "clusters", "where", "distance", "why"];
+        let columns = ["said", "row", "and row", "clusters", "where", "distance", "why"];
         let caption = format!(
             "{}; distances in units of the mean distance of two rows{}",
             count(broken.len(), "broken constraint"),
@@ -361,7 +362,7 @@ impl Run<'_> {
         if let Some(reason) = self.json["trust"]["reason"].as_str() {
             page.text(reason);
         }
-        let columns = ["said", "row", "row", "where", "wrong with probability", "what was done", "evidence"];
+        let columns = ["said", "row", "and row", "where", "wrong with probability", "what was done", "evidence"];
         let mut table = Table::new("Most probably wrong first: look at these again", columns.len(), &columns);
         table.columns[4].numeric = true;
         for d in all.iter().take(LINES) {
@@ -378,7 +379,8 @@ impl Run<'_> {
                 Cell::words(text("where")),
                 Cell::number(d["probability_wrong"].as_f64().unwrap_or(f64::NAN), 2),
                 Cell::words(done),
-                Cell::words(text("evidence")),
+                // It begins with who and where, which have columns of their own.
+                Cell::words(text("evidence").split_once("]: ").map_or(text("evidence"), |e| e.1.to_owned())),
             ]);
         }
         page.table(table);

@@ -14,9 +14,11 @@ fn list(value: &Value) -> &[Value] {
 pub fn choice(run: &Value, page: &mut Page) {
     let (k, by) = (&run["k"], run["by"].as_str().unwrap_or_default());
     let candidates = list(&run["candidates"]);
-    page.blocks.push(Block::Verdict(format!("k = {k}: {}", run["reason"].as_str().unwrap_or_default()), true));
+    let reason = run["reason"].as_str().filter(|r| !r.is_empty()).map_or(format!("by {by}"), str::to_owned);
+    page.blocks.push(Block::Verdict(format!("k = {k}: {reason}"), true));
     let points = candidates.iter().filter_map(|c| {
-        Some(Point::with(c["k"].as_f64()?, c["score"].as_f64()?, c["errors"][by].as_f64().unwrap_or(0.0)))
+        let score = c["score"].as_f64().or_else(|| c["scores"][by].as_f64())?;
+        Some(Point::with(c["k"].as_f64()?, score, c["errors"][by].as_f64().unwrap_or(0.0)))
     });
     let chart = LineChart {
         title: format!("{by} by number of clusters"),
