@@ -379,7 +379,8 @@ fn a_report_is_one_page_that_needs_nothing_else() {
     let (place, iris) = (Place::new(), example("iris.csv"));
     let (answers, run, page) = (place.path("a.csv"), place.path("run.json"), place.path("r.html"));
     kinfold(&["simulate", &iris, "--truth", "species", "--protocol", "balanced", "--noise", "0.1", "-o", &answers]);
-    let cluster = ["cluster", &iris, "-k", "3", "--truth", "species", "-c", &answers, "--method", "cvqe", "--scale", "standard"];
+    let cluster =
+        ["cluster", &iris, "-k", "3", "--truth", "species", "-c", &answers, "--method", "cvqe", "--scale", "standard"];
     let output = kinfold(&[&cluster[..], &["--json", "-q", "-o", &run]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let output = kinfold(&["report", &run, "-o", &page]);

@@ -90,7 +90,8 @@ impl Source {
         let options = ReadOptions { truth: Some(column.into()), ..ReadOptions::default() };
         let file = read_table(&input, &options).map_err(|e| e.to_string())?;
         let (codes, _) = file.truth().ok_or_else(|| format!("{name}: there is no column `{column}`"))?.codes();
-        let truth = codes.into_iter().collect::<Option<Vec<u32>>>().ok_or_else(|| format!("{name}: a class is empty"))?;
+        let truth =
+            codes.into_iter().collect::<Option<Vec<u32>>>().ok_or_else(|| format!("{name}: a class is empty"))?;
         Ok((file, truth))
     }
 }

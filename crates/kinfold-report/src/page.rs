@@ -118,7 +118,9 @@ impl Page {
         let mut out = format!("# {}\n\n{}\n\n", self.title, self.lead);
         for block in &self.blocks {
             match block {
-                Block::Heading(level, text) => out += &format!("{} {text}\n\n", "#".repeat((*level).clamp(2, 4) as usize)),
+                Block::Heading(level, text) => {
+                    out += &format!("{} {text}\n\n", "#".repeat((*level).clamp(2, 4) as usize))
+                }
                 Block::Text(text) => out += &format!("{text}\n\n"),
                 Block::Verdict(text, _) => out += &format!("**{text}**\n\n"),
                 Block::Facts(facts) => {

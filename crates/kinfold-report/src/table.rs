@@ -81,7 +81,8 @@ pub struct Table {
 impl Table {
     /// A table whose columns after the first `words` hold numbers.
     pub fn new(caption: impl Into<String>, words: usize, names: &[impl AsRef<str>]) -> Table {
-        let column = |(i, name): (usize, &_)| Column { name: AsRef::<str>::as_ref(name).to_owned(), numeric: i >= words };
+        let column =
+            |(i, name): (usize, &_)| Column { name: AsRef::<str>::as_ref(name).to_owned(), numeric: i >= words };
         Table { caption: caption.into(), columns: names.iter().enumerate().map(column).collect(), rows: Vec::new() }
     }
 
@@ -121,7 +122,8 @@ impl Table {
                     .into_iter()
                     .filter_map(|(is, name)| is.then_some(name))
                     .collect();
-                let class = if classes.is_empty() { String::new() } else { format!(" class=\"{}\"", classes.join(" ")) };
+                let class =
+                    if classes.is_empty() { String::new() } else { format!(" class=\"{}\"", classes.join(" ")) };
                 out += &format!("<td{class}>{}", escape(&cell.text));
                 if !cell.small.is_empty() {
                     out += &format!(" <small>{}</small>", escape(&cell.small));

@@ -29,8 +29,11 @@ pub fn run(session: &Session, args: &ReportArgs) -> Done {
         page.lead = format!("{} rows, {}", run["n"], kinfold_words());
         curves::choice(&run, &mut page);
     } else {
-        return Err(Failure::new(FAILED, format!("{}: this is not what --json of cluster, choose-k or simulate --ask prints", args.run))
-            .hint("kinfold cluster DATA -k K --json > run.json, then kinfold report run.json -o report.html"));
+        return Err(Failure::new(
+            FAILED,
+            format!("{}: this is not what --json of cluster, choose-k or simulate --ask prints", args.run),
+        )
+        .hint("kinfold cluster DATA -k K --json > run.json, then kinfold report run.json -o report.html"));
     }
     let html = page.html();
     match &args.output {
@@ -92,8 +95,11 @@ fn inputs(args: &ReportArgs, run: &Value) -> Result<Inputs, Failure> {
 /// The file as it was named, from here or from where the run lies.
 fn found(run: &str, name: &str, what: &str, option: &str) -> Result<String, Failure> {
     if name == "-" {
-        return Err(Failure::new(FAILED, format!("{run}: its {what} came from standard input and are not there any more"))
-            .hint(format!("give them as a file: {option}")));
+        return Err(Failure::new(
+            FAILED,
+            format!("{run}: its {what} came from standard input and are not there any more"),
+        )
+        .hint(format!("give them as a file: {option}")));
     }
     let beside = Path::new(run).parent().unwrap_or(Path::new("")).join(name);
     [PathBuf::from(name), beside].iter().find(|p| p.exists()).map(|p| p.display().to_string()).ok_or_else(|| {

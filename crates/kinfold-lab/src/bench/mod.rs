@@ -64,7 +64,8 @@ pub struct BenchArgs {
 pub fn run(args: &BenchArgs) -> Result<bool, String> {
     let all = args.suites.iter().any(|s| s == "all");
     let wanted = |name: &str| all || args.suites.iter().any(|s| s == name);
-    let known = |name: &str| name == "all" || Suite::ALL.iter().any(|s| s.name() == name) || HOOKS.iter().any(|h| h.0 == name);
+    let known =
+        |name: &str| name == "all" || Suite::ALL.iter().any(|s| s.name() == name) || HOOKS.iter().any(|h| h.0 == name);
     if let Some(name) = args.suites.iter().find(|s| !known(s)) {
         return Err(format!("there is no suite {name}: bckm, mlcl, lcc, noise, scale, validation, apc, speed or all"));
     }
@@ -152,7 +153,13 @@ fn hook(args: &BenchArgs, name: &str, more: &[&str], kept: &Path) -> Result<(), 
     };
     let this = std::env::current_exe().map_err(|e| e.to_string())?;
     eprintln!("{name}: running");
-    let done = std::process::Command::new(this).arg(name).arg("--data").arg(data).args(more).output().map_err(|e| e.to_string())?;
+    let done = std::process::Command::new(this)
+        .arg(name)
+        .arg("--data")
+        .arg(data)
+        .args(more)
+        .output()
+        .map_err(|e| e.to_string())?;
     let text = String::from_utf8_lossy(&done.stdout);
     if text.trim().is_empty() {
         eprintln!("{name}: left out: {}", String::from_utf8_lossy(&done.stderr).trim());

@@ -50,7 +50,8 @@ fn cell(value: Option<Spreaded>, decimals: usize) -> Cell {
 /// The processor, for the page.
 fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info.lines().find_map(|l| l.strip_prefix("model name")).and_then(|l| l.split(':').nth(1)).map(str::trim);
+    let model =
+        info.lines().find_map(|l| l.strip_prefix("model name")).and_then(|l| l.split(':').nth(1)).map(str::trim);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     format!("{}, {cores} cores", model.unwrap_or(std::env::consts::ARCH))
 }
@@ -61,10 +62,22 @@ pub fn opening(args: &BenchArgs, source: &Source) -> Page {
         Source::Folder(_) => "all data sets of docs/data.md that are in the folder given",
         Source::Shipped => "only the small data sets that come with kinfold (no --data): everything else is skipped",
     };
-    let form = if args.quick { "the quick form: three constraint sets, one start" } else { "the papers' numbers of constraint sets and starts" };
+    let form = if args.quick {
+        "the quick form: three constraint sets, one start"
+    } else {
+        "the papers' numbers of constraint sets and starts"
+    };
     let mut facts = vec![
         ("machine".to_owned(), machine()),
-        ("build".to_owned(), if cfg!(debug_assertions) { "development build: seconds are several times those of a release build" } else { "release build" }.to_owned()),
+        (
+            "build".to_owned(),
+            if cfg!(debug_assertions) {
+                "development build: seconds are several times those of a release build"
+            } else {
+                "release build"
+            }
+            .to_owned(),
+        ),
         ("form".to_owned(), form.to_owned()),
         ("data".to_owned(), data.to_owned()),
     ];
@@ -90,7 +103,8 @@ pub fn summary(page: &mut Page, summaries: &[Summary]) {
 pub fn front(page: &Page, summaries: &[Summary]) -> String {
     let mut front = Page { title: page.title.clone(), lead: page.lead.clone(), blocks: page.blocks[..1].to_vec() };
     front.blocks.push(Block::List(summaries.iter().map(|s| s.text.clone()).collect()));
-    let names = Suite::ALL.iter().map(|s| s.name()).filter(|n| summaries.iter().any(|s| s.text.starts_with(&format!("{n}:"))));
+    let names =
+        Suite::ALL.iter().map(|s| s.name()).filter(|n| summaries.iter().any(|s| s.text.starts_with(&format!("{n}:"))));
     front.blocks.push(Block::Text(names.map(|n| format!("[{n}]({n}.md)")).collect::<Vec<_>>().join(" · ")));
     front.markdown()
 }
@@ -132,7 +146,13 @@ pub fn suite(suite: Suite, store: &Store, missing: &[String], page: &mut Page, o
     let failed: Vec<&Record> = store.suite(suite.name()).into_iter().filter(|r| r.error.is_some()).collect();
     if let Some(first) = failed.first() {
         let (c, why) = (&first.case, first.error.as_deref().unwrap_or_default());
-        page.text(format!("{} fits gave no result; the first: {} on {} at {}: {why}.", failed.len(), c.method, c.data, c.level));
+        page.text(format!(
+            "{} fits gave no result; the first: {} on {} at {}: {why}.",
+            failed.len(),
+            c.method,
+            c.data,
+            c.level
+        ));
     }
     Ok(summary)
 }
@@ -143,7 +163,10 @@ fn against_print(suite: Suite, store: &Store, page: &mut Page, protocol: Protoco
     let mut columns = vec!["data".to_owned(), "constraints".to_owned()];
     columns.extend(suite.methods().iter().map(|m| (*m).to_owned()));
     columns.extend(["best printed".to_owned(), "broken by fold".to_owned()]);
-    let caption = format!("{}; in brackets what the paper prints", if which == Which::Bckm { "Table 2: NMI (geometric)" } else { "Table 3: NMI (arithmetic)" });
+    let caption = format!(
+        "{}; in brackets what the paper prints",
+        if which == Which::Bckm { "Table 2: NMI (geometric)" } else { "Table 3: NMI (arithmetic)" }
+    );
     let mut table = Table::new(caption, 2, &columns);
     let (mut cells, mut reached, mut broken, mut sets, mut below) = (0, 0, 0, 0, Vec::new());
     for data in printed::data(which) {
@@ -181,7 +204,9 @@ fn against_print(suite: Suite, store: &Store, page: &mut Page, protocol: Protoco
     if !below.is_empty() {
         page.text(format!("Below the best printed number: {}.", below.join(", ")));
     }
-    let text = format!("{name}: fold ≥ best published in {reached} of {cells} cells ({sets} constraint sets), {broken} violations");
+    let text = format!(
+        "{name}: fold ≥ best published in {reached} of {cells} cells ({sets} constraint sets), {broken} violations"
+    );
     Summary { text, good: reached == cells && broken == 0 && cells > 0 }
 }
 
@@ -200,7 +225,8 @@ fn seconds_table(store: &Store, page: &mut Page) {
             for method in suite.methods() {
                 let records = store.cell("bckm", data, level, method);
                 let ours = spread(records.iter().filter(|r| r.error.is_none()).map(|r| r.seconds));
-                let beside = printed::number(Which::BckmSeconds, data, method, at).map_or(String::new(), |v| format!("{v}"));
+                let beside =
+                    printed::number(Which::BckmSeconds, data, method, at).map_or(String::new(), |v| format!("{v}"));
                 row.push(ours.map_or(Cell::words("–"), |s| Cell::number(s.mean, 2)).beside(beside));
             }
             table.rows.push(row);
@@ -222,11 +248,13 @@ fn lcc_more(store: &Store, page: &mut Page, out: &Path) -> Result<(), String> {
             if store.cell("lcc", data, level, "fold").is_empty() {
                 continue;
             }
-            let (mut row, mut free) = (vec![Cell::words(data), Cell::words(level)], vec![Cell::words(data), Cell::words(level)]);
+            let (mut row, mut free) =
+                (vec![Cell::words(data), Cell::words(level)], vec![Cell::words(data), Cell::words(level)]);
             for method in suite.methods() {
                 let records = store.cell("lcc", data, level, method);
                 let ours = spread(records.iter().filter(|r| r.error.is_none()).map(|r| r.broken() as f64));
-                let beside = printed::number(Which::LccBroken, data, method, at).map_or(String::new(), |v| format!("{v:.1}"));
+                let beside =
+                    printed::number(Which::LccBroken, data, method, at).map_or(String::new(), |v| format!("{v:.1}"));
                 row.push(cell(ours, 1).beside(beside));
                 free.push(cell(score(&records, "nmi_without_ml_cl"), 2));
             }
@@ -253,7 +281,13 @@ fn lcc_more(store: &Store, page: &mut Page, out: &Path) -> Result<(), String> {
     };
     for (file, data, word, name, axis) in [
         ("lcc-wrong.svg", "iris", "wrong", "Figure 4: wrong constraints among 100, iris", "wrong constraints"),
-        ("lcc-ionosphere.svg", "ionosphere", "constraints", "Figure 2: number of constraints, ionosphere", "constraints"),
+        (
+            "lcc-ionosphere.svg",
+            "ionosphere",
+            "constraints",
+            "Figure 2: number of constraints, ionosphere",
+            "constraints",
+        ),
         ("lcc-wdbc.svg", "wdbc", "constraints", "Figure 3: number of constraints, wdbc", "constraints"),
     ] {
         let levels = levels(data, word);
@@ -286,7 +320,13 @@ fn curves(
         let points = levels.iter().filter_map(|l| {
             score(&store.cell(suite, data, l, method), score_name).map(|s| Point::with(number_in(l), s.mean, s.sd))
         });
-        Series { name: (*method).to_owned(), points: points.collect(), spread: Spread::Band, style: Some(i), ..Series::default() }
+        Series {
+            name: (*method).to_owned(),
+            points: points.collect(),
+            spread: Spread::Band,
+            style: Some(i),
+            ..Series::default()
+        }
     };
     LineChart {
         title: title.to_owned(),
@@ -315,7 +355,8 @@ fn mlcl(store: &Store, page: &mut Page, out: &Path) -> Result<Summary, String> {
     let mut columns = vec!["data".to_owned(), "constraints".to_owned()];
     columns.extend(suite.methods().iter().map(|m| (*m).to_owned()));
     columns.extend(suite.methods().iter().map(|m| format!("{m}, ms")));
-    let mut table = Table::new("Figure 2 and Table 2 (milliseconds per fit; the paper's unit × 10⁻³ is theirs)", 2, &columns);
+    let mut table =
+        Table::new("Figure 2 and Table 2 (milliseconds per fit; the paper's unit × 10⁻³ is theirs)", 2, &columns);
     let (mut cells, mut reached, mut broken) = (0, 0, 0);
     for (data, end) in AXES {
         let levels: Vec<String> = (0..=5).map(|i| (i * end / 5).to_string()).collect();
@@ -351,7 +392,17 @@ fn mlcl(store: &Store, page: &mut Page, out: &Path) -> Result<Summary, String> {
             }
         }
         if !store.cell("mlcl", data, &levels[5], "fold").is_empty() {
-            let chart = curves(store, "mlcl", data, &levels, suite.methods(), "rand", &format!("Figure 2: {data}"), "constraints", "Rand index");
+            let chart = curves(
+                store,
+                "mlcl",
+                data,
+                &levels,
+                suite.methods(),
+                "rand",
+                &format!("Figure 2: {data}"),
+                "constraints",
+                "Rand index",
+            );
             figure(page, out, &format!("mlcl-{data}.svg"), chart.svg())?;
         }
     }
@@ -413,7 +464,9 @@ fn noise(store: &Store, page: &mut Page, out: &Path) -> Result<Summary, String> 
     if !chart.series.is_empty() {
         figure(page, out, "noise.svg", chart.svg())?;
     }
-    let text = format!("noise: with 0 to 15 % of the constraints flipped, fold is no worse than without constraints in {above} of {cells} cells");
+    let text = format!(
+        "noise: with 0 to 15 % of the constraints flipped, fold is no worse than without constraints in {above} of {cells} cells"
+    );
     Ok(Summary { text, good: above == cells && cells > 0 })
 }
 
@@ -447,7 +500,12 @@ fn scale(store: &Store, page: &mut Page, out: &Path) -> Result<Summary, String> 
             let records = store.cell("scale", "blobs", &n.to_string(), method);
             spread(records.iter().map(|r| r.seconds)).map(|s| Point::new(*n as f64, s.mean))
         });
-        lines.push(Series { name: (*method).to_owned(), points: points.collect(), style: Some(m), ..Series::default() });
+        lines.push(Series {
+            name: (*method).to_owned(),
+            points: points.collect(),
+            style: Some(m),
+            ..Series::default()
+        });
     }
     page.table(table);
     lines.retain(|l| l.points.len() > 1);
@@ -465,7 +523,9 @@ fn scale(store: &Store, page: &mut Page, out: &Path) -> Result<Summary, String> 
     }
     Ok(match largest {
         None => Summary { text: "scale: nothing was run".into(), good: false },
-        Some((n, s)) => Summary { text: format!("scale: fold fits {n} rows in {s:.1} s, {broken} violations"), good: broken == 0 },
+        Some((n, s)) => {
+            Summary { text: format!("scale: fold fits {n} rows in {s:.1} s, {broken} violations"), good: broken == 0 }
+        }
     })
 }
 

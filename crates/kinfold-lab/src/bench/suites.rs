@@ -139,10 +139,13 @@ impl Suite {
                 }
                 grid
             }
-            Suite::Mlcl => {
-                AXES.iter().map(|(d, end)| ((*d).to_owned(), (0..=5).map(|i| (i * end / 5).to_string()).collect())).collect()
+            Suite::Mlcl => AXES
+                .iter()
+                .map(|(d, end)| ((*d).to_owned(), (0..=5).map(|i| (i * end / 5).to_string()).collect()))
+                .collect(),
+            Suite::Noise => {
+                NOISE.iter().map(|d| ((*d).to_owned(), FLIPS.iter().map(|f| format!("{f} %")).collect())).collect()
             }
-            Suite::Noise => NOISE.iter().map(|d| ((*d).to_owned(), FLIPS.iter().map(|f| format!("{f} %")).collect())).collect(),
             Suite::Scale => {
                 let rows = if quick { &ROWS[..3] } else { &ROWS[..] };
                 vec![("blobs".into(), rows.iter().map(|n| n.to_string()).collect())]
@@ -162,7 +165,9 @@ impl Suite {
                 !quick || ["iris", "glass", "sonar", "flame", "spiral", "tr23"].contains(&data) && level != "10 %"
             }
             (Suite::Bckm, "mlcl" | "cop-kmeans") => !shape,
-            (Suite::Lcc, "csp" | "mlcl") => !level.contains("wrong") && !level.contains("constraints") && (!quick || method == "mlcl"),
+            (Suite::Lcc, "csp" | "mlcl") => {
+                !level.contains("wrong") && !level.contains("constraints") && (!quick || method == "mlcl")
+            }
             _ => true,
         }
     }
@@ -352,7 +357,8 @@ pub fn run(suite: Suite, case: &Case, loaded: &Loaded, threads: usize) -> Result
         },
         Ok(run) => {
             let scored = Scored { labels: &run.labels, truth: Some(&loaded.truth), constraints: Some(&given) };
-            let scores = score_all(&scored).into_iter().filter_map(|(name, s)| s.map(|s| (name.to_owned(), s))).collect();
+            let scores =
+                score_all(&scored).into_iter().filter_map(|(name, s)| s.map(|s| (name.to_owned(), s))).collect();
             Record {
                 case,
                 scores,

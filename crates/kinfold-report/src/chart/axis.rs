@@ -24,7 +24,13 @@ pub(super) struct Axis {
 
 impl Axis {
     /// For these values, or exactly for `range`. `from` and `to` are the places of the lowest and highest value.
-    pub(super) fn new(scale: Scale, values: impl Iterator<Item = f64>, range: Option<(f64, f64)>, from: f64, to: f64) -> Axis {
+    pub(super) fn new(
+        scale: Scale,
+        values: impl Iterator<Item = f64>,
+        range: Option<(f64, f64)>,
+        from: f64,
+        to: f64,
+    ) -> Axis {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for v in values.filter(|v| v.is_finite() && (scale == Scale::Linear || *v > 0.0)) {
             (low, high) = (low.min(v), high.max(v));

@@ -39,7 +39,8 @@ const ROW: f64 = 22.0;
 impl Bars {
     /// Draws them.
     pub fn svg(&self) -> Svg {
-        let top = 14.0 + if self.title.is_empty() { 0.0 } else { 24.0 } + if self.subtitle.is_empty() { 0.0 } else { 16.0 };
+        let top =
+            14.0 + if self.title.is_empty() { 0.0 } else { 24.0 } + if self.subtitle.is_empty() { 0.0 } else { 16.0 };
         let bottom = top + ROW * self.bars.len() as f64;
         let left = self.bars.iter().map(|b| width_of(&b.name)).fold(40.0, f64::max).min(330.0) + 16.0;
         let after = self.bars.iter().map(|b| width_of(&b.text)).fold(30.0, f64::max).min(240.0) + 14.0;
@@ -80,7 +81,11 @@ impl Bars {
                 ));
                 if bar.error > 0.0 {
                     let (a, b) = (x.place(value - bar.error), x.place(value + bar.error));
-                    svg.add(&format!("<path class=\"ink\" d=\"M{a:.1} {0:.1}H{b:.1}m0 -4v8M{a:.1} {1:.1}v8\"/>", y + 11.0, y + 7.0));
+                    svg.add(&format!(
+                        "<path class=\"ink\" d=\"M{a:.1} {0:.1}H{b:.1}m0 -4v8M{a:.1} {1:.1}v8\"/>",
+                        y + 11.0,
+                        y + 7.0
+                    ));
                 }
                 end = right;
             }

@@ -63,7 +63,13 @@ impl Heat {
                 ));
                 let text = format!("{value:+.1}").replace('-', "−");
                 let text = if text == "+0.0" || text == "−0.0" { "0" } else { &text };
-                svg.text(left + cell * (c as f64 + 0.5), y + 15.0, "middle", if share < 0.15 { "soft" } else { "" }, text);
+                svg.text(
+                    left + cell * (c as f64 + 0.5),
+                    y + 15.0,
+                    "middle",
+                    if share < 0.15 { "soft" } else { "" },
+                    text,
+                );
             }
         }
         svg

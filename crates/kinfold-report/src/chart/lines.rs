@@ -85,7 +85,8 @@ const BOTTOM: f64 = 52.0;
 impl LineChart {
     /// Draws it.
     pub fn svg(&self) -> Svg {
-        let top = 34.0 + if self.title.is_empty() { 0.0 } else { 24.0 } + if self.subtitle.is_empty() { 0.0 } else { 16.0 };
+        let top =
+            34.0 + if self.title.is_empty() { 0.0 } else { 24.0 } + if self.subtitle.is_empty() { 0.0 } else { 16.0 };
         let names = self.series.iter().map(|s| width_of(&s.name)).fold(0.0, f64::max);
         let right = WIDTH - (names + 46.0).clamp(40.0, 300.0);
         let all = || self.series.iter().flat_map(|s| &s.points);
@@ -99,12 +100,14 @@ impl LineChart {
         draw(&mut svg, &x, &y, &self.x_name, &self.y_name);
         if let Some((at, name)) = &self.pointed {
             let place = x.place(*at);
-            svg.add(&format!("<path class=\"axis\" stroke-dasharray=\"2 4\" d=\"M{place:.1} {top:.1}V{:.1}\"/>", HEIGHT - BOTTOM));
+            svg.add(&format!(
+                "<path class=\"axis\" stroke-dasharray=\"2 4\" d=\"M{place:.1} {top:.1}V{:.1}\"/>",
+                HEIGHT - BOTTOM
+            ));
             svg.text(place + 5.0, top + 10.0, "start", "soft", name);
         }
-        let drawn = |s: &Series| -> Vec<Point> {
-            s.points.iter().copied().filter(|p| x.takes(p.x) && y.takes(p.y)).collect()
-        };
+        let drawn =
+            |s: &Series| -> Vec<Point> { s.points.iter().copied().filter(|p| x.takes(p.x) && y.takes(p.y)).collect() };
         for (i, s) in self.series.iter().enumerate() {
             let (style, points) = (s.style.unwrap_or(i), drawn(s));
             if s.spread == Spread::Band && points.len() > 1 {
@@ -163,7 +166,8 @@ mod tests {
             spread: Spread::Band,
             ..Series::default()
         };
-        let chart = LineChart { title: "t".into(), series: vec![line("one", 1.0), line("two", 2.0)], ..LineChart::default() };
+        let chart =
+            LineChart { title: "t".into(), series: vec![line("one", 1.0), line("two", 2.0)], ..LineChart::default() };
         let text = chart.svg().standalone();
         assert!(text.contains(">one<") && text.contains(">two<"));
         assert_eq!(text.matches("opacity=\"0.13\"").count(), 2);

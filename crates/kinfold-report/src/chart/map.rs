@@ -63,14 +63,14 @@ impl Map {
         let scale = if longest.is_finite() { (SIDE - 20.0) / longest } else { 1.0 };
         let tall = if longest.is_finite() { (span.1 * scale + 30.0).clamp(160.0, SIDE) } else { 160.0 };
         let middle = ((low.0 + high.0) / 2.0, (low.1 + high.1) / 2.0);
-        let place = |p: (f64, f64)| {
-            (14.0 + SIDE / 2.0 + (p.0 - middle.0) * scale, TOP + tall / 2.0 - (p.1 - middle.1) * scale)
-        };
+        let place =
+            |p: (f64, f64)| (14.0 + SIDE / 2.0 + (p.0 - middle.0) * scale, TOP + tall / 2.0 - (p.1 - middle.1) * scale);
         let mut svg = Svg::new(WIDTH, TOP + tall + 34.0, &self.title);
         svg.text(14.0, 24.0, "start", "title", &self.title);
         svg.text(14.0, 42.0, "start", "soft", &self.subtitle);
         svg.add(&format!("<rect class=\"grid\" x=\"14\" y=\"{TOP:.1}\" width=\"{SIDE:.1}\" height=\"{tall:.1}\"/>"));
-        for (x, anchor, arrow, name) in [(14.0 + SIDE, "end", '→', &self.axes.0), (14.0, "start", '↑', &self.axes.1)] {
+        for (x, anchor, arrow, name) in [(14.0 + SIDE, "end", '→', &self.axes.0), (14.0, "start", '↑', &self.axes.1)]
+        {
             if !name.is_empty() {
                 svg.text(x, TOP + tall + 18.0, anchor, "soft", &format!("{arrow} {name}"));
             }
@@ -95,7 +95,11 @@ impl Map {
         };
         for s in self.spots.iter().filter(|s| s.at.0.is_finite() && s.at.1.is_finite()) {
             let (x, y) = place(s.at);
-            svg.add(&format!("<g opacity=\"0.85\">{}<title>{}</title></g>", mark(s.cluster, x, y, r), crate::escape(&s.title)));
+            svg.add(&format!(
+                "<g opacity=\"0.85\">{}<title>{}</title></g>",
+                mark(s.cluster, x, y, r),
+                crate::escape(&s.title)
+            ));
         }
         for e in self.edges.iter().filter(|e| e.broken) {
             let (a, b) = (place(self.spots[e.a].at), place(self.spots[e.b].at));
@@ -127,7 +131,8 @@ impl Map {
             y += 18.0;
         }
         y += 8.0;
-        let has = |together: bool, broken: bool| self.edges.iter().any(|e| e.together == together && e.broken == broken);
+        let has =
+            |together: bool, broken: bool| self.edges.iter().any(|e| e.together == together && e.broken == broken);
         for (together, broken, name) in [
             (true, false, "same, kept"),
             (false, false, "different, kept"),
@@ -137,8 +142,13 @@ impl Map {
             if has(together, broken) {
                 let dashes = if together { "" } else { " stroke-dasharray=\"5 4\"" };
                 let class = if broken { "bad" } else { "ink" };
-                let cross = if broken { format!("M{:.1} {:.1}l8 8m0 -8l-8 8", x + 3.0, y - 8.0) } else { String::new() };
-                svg.add(&format!("<path class=\"{class}\" stroke-width=\"2\"{dashes} d=\"M{:.1} {:.1}h22\"/>", x - 6.0, y - 4.0));
+                let cross =
+                    if broken { format!("M{:.1} {:.1}l8 8m0 -8l-8 8", x + 3.0, y - 8.0) } else { String::new() };
+                svg.add(&format!(
+                    "<path class=\"{class}\" stroke-width=\"2\"{dashes} d=\"M{:.1} {:.1}h22\"/>",
+                    x - 6.0,
+                    y - 4.0
+                ));
                 svg.add(&format!("<path class=\"{class}\" stroke-width=\"2\" d=\"M0 0{cross}\"/>"));
                 svg.text(x + 22.0, y, "start", if broken { "badtext" } else { "" }, name);
                 y += 18.0;

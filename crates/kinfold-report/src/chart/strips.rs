@@ -27,7 +27,13 @@ impl Silhouettes {
         let top = 60.0;
         let bottom = top + heights.iter().sum::<f64>() + 8.0 * self.clusters.len() as f64;
         let lowest = self.clusters.iter().flat_map(|c| &c.1).copied().fold(0.0f64, f64::min);
-        let low = if lowest < -0.5 { -1.0 } else if lowest < 0.0 { -0.5 } else { 0.0 };
+        let low = if lowest < -0.5 {
+            -1.0
+        } else if lowest < 0.0 {
+            -0.5
+        } else {
+            0.0
+        };
         let x = Axis::new(Scale::Linear, std::iter::empty(), Some((low, 1.0)), LEFT, WIDTH - RIGHT);
         let mut svg = Svg::new(WIDTH, bottom + 44.0, &self.title);
         svg.text(14.0, 24.0, "start", "title", &self.title);
@@ -37,7 +43,13 @@ impl Silhouettes {
             svg.add(&format!("<path class=\"grid\" d=\"M{at:.1} {top:.1}V{bottom:.1}\"/>"));
             svg.text(at, bottom + 16.0, "middle", "soft", &x.label(tick));
         }
-        svg.text((LEFT + WIDTH - RIGHT) / 2.0, bottom + 34.0, "middle", "", "silhouette width: 1 deep inside its cluster, below 0 nearer to another");
+        svg.text(
+            (LEFT + WIDTH - RIGHT) / 2.0,
+            bottom + 34.0,
+            "middle",
+            "",
+            "silhouette width: 1 deep inside its cluster, below 0 nearer to another",
+        );
         let mut y = top;
         let zero = x.place(0.0);
         for (i, ((name, widths), height)) in self.clusters.iter().zip(&heights).enumerate() {
@@ -55,7 +67,13 @@ impl Silhouettes {
             let mean = sorted.iter().sum::<f64>() / sorted.len().max(1) as f64;
             svg.add(&mark(i, 20.0, y + height / 2.0, 4.5));
             svg.text(32.0, y + height / 2.0 + 4.0, "start", "", name);
-            svg.text(WIDTH - RIGHT + 10.0, y + height / 2.0 + 4.0, "start", "soft", &format!("mean {mean:.2}").replace('-', "−"));
+            svg.text(
+                WIDTH - RIGHT + 10.0,
+                y + height / 2.0 + 4.0,
+                "start",
+                "soft",
+                &format!("mean {mean:.2}").replace('-', "−"),
+            );
             y += height + 8.0;
         }
         svg.add(&format!("<path class=\"axis\" d=\"M{zero:.1} {top:.1}V{bottom:.1}\"/>"));

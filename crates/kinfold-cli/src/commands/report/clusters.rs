@@ -50,7 +50,9 @@ pub fn fill(session: &Session, args: &ReportArgs, json: &Value, page: &mut Page)
     let k = json["k"].as_u64().map_or(most, |k| (k as usize).max(most));
     let run = Run { json, file, given, labels, k };
     if page.title.is_empty() {
-        let name = std::path::Path::new(&run.file.source).file_name().map_or(run.file.source.clone().into(), |n| n.to_string_lossy());
+        let name = std::path::Path::new(&run.file.source)
+            .file_name()
+            .map_or(run.file.source.clone().into(), |n| n.to_string_lossy());
         page.title = format!("{name}: {}", count(run.k, "cluster"));
     }
     page.lead = format!(
@@ -64,7 +66,8 @@ pub fn fill(session: &Session, args: &ReportArgs, json: &Value, page: &mut Page)
     );
     let constrained = run.constrained();
     let broken = run.broken();
-    let first: Vec<usize> = broken.iter().flat_map(|b| [b.0, b.1]).chain(constrained.iter().flat_map(|e| [e.0, e.1])).collect();
+    let first: Vec<usize> =
+        broken.iter().flat_map(|b| [b.0, b.1]).chain(constrained.iter().flat_map(|e| [e.0, e.1])).collect();
     let pairs: Vec<(usize, usize)> = broken.iter().map(|b| (b.0, b.1)).collect();
     let seen = match run.file.rows.view()? {
         View::F32(data) => rows::look(&data, &run.labels, run.k, &first, &pairs)?,
@@ -127,7 +130,11 @@ impl Run<'_> {
         let (given, broken) = (of("must_link_given") + of("cannot_link_given"), of("must_link") + of("cannot_link"));
         if given > 0 {
             let text = match broken {
-                0 => format!("All {given} constraints are kept ({} same, {} different).", of("must_link_given"), of("cannot_link_given")),
+                0 => format!(
+                    "All {given} constraints are kept ({} same, {} different).",
+                    of("must_link_given"),
+                    of("cannot_link_given")
+                ),
                 _ => format!(
                     "{} of {} same and {} of {} different are broken.",
                     of("must_link"),
@@ -141,11 +148,15 @@ impl Run<'_> {
         let mut facts = vec![
             ("rows × features".to_owned(), format!("{} × {}", self.labels.len(), self.file.dims())),
             ("objective".to_owned(), number(self.json["objective"].as_f64().unwrap_or(f64::NAN))),
-            ("ended".to_owned(), format!("{}, {} iterations", self.json["termination"].as_str().unwrap_or("?"), self.json["iterations"])),
+            (
+                "ended".to_owned(),
+                format!("{}, {} iterations", self.json["termination"].as_str().unwrap_or("?"), self.json["iterations"]),
+            ),
             ("time".to_owned(), format!("{} s", number(self.json["elapsed_seconds"].as_f64().unwrap_or(f64::NAN)))),
         ];
         if let Some(scores) = self.json["scores"].as_object() {
-            let text = |(name, value): (&String, &Value)| value.as_f64().map(|v| format!("{} {v:.3}", name.replace('_', " ")));
+            let text =
+                |(name, value): (&String, &Value)| value.as_f64().map(|v| format!("{} {v:.3}", name.replace('_', " ")));
             let all: Vec<String> = scores.iter().filter_map(text).collect();
             if !all.is_empty() {
                 facts.push(("scores".to_owned(), all.join(", ")));
@@ -225,14 +236,19 @@ impl Run<'_> {
         if seen.widths.is_empty() {
             return;
         }
-        let mut clusters: Vec<(String, Vec<f64>)> = self.cluster_names().into_iter().map(|name| (name, Vec::new())).collect();
+        let mut clusters: Vec<(String, Vec<f64>)> =
+            self.cluster_names().into_iter().map(|name| (name, Vec::new())).collect();
         seen.widths.iter().for_each(|w| clusters[self.labels[w.0] as usize].1.push(w.1));
         let mean = seen.widths.iter().map(|w| w.1).sum::<f64>() / seen.widths.len() as f64;
         page.heading(2, "Silhouettes");
         let sampled = seen.widths.len() < self.labels.len();
         let chart = Silhouettes {
             title: "Silhouettes".into(),
-            subtitle: format!("mean {mean:.2} over {}{}", count(seen.widths.len(), "row"), if sampled { " (a sample)" } else { "" }),
+            subtitle: format!(
+                "mean {mean:.2} over {}{}",
+                count(seen.widths.len(), "row"),
+                if sampled { " (a sample)" } else { "" }
+            ),
             clusters,
         };
         page.chart(chart.svg());
@@ -307,9 +323,9 @@ impl Run<'_> {
 
     /// Why a constraint could be broken.
     fn reason(&self, a: usize, b: usize, v: &Value) -> String {
-        let doubted = list(&self.json["distrusted"]).iter().find(|d| {
-            row_pair(d).is_some_and(|p| p == (a, b) || p == (b, a)) && d["kind"] == v["kind"]
-        });
+        let doubted = list(&self.json["distrusted"])
+            .iter()
+            .find(|d| row_pair(d).is_some_and(|p| p == (a, b) || p == (b, a)) && d["kind"] == v["kind"]);
         if let Some(evidence) = doubted.and_then(|d| d["evidence"].as_str()) {
             return format!("not believed: {evidence}");
         }
@@ -319,7 +335,9 @@ impl Run<'_> {
         let method = self.json["method"].as_str().unwrap_or("?");
         match methods::find(method).map(|e| e.info.listens) {
             Ok(Listens::No) => format!("{method} does not look at constraints"),
-            Ok(Listens::Soft) => format!("{method} weighs constraints against distances; methods marked hard keep them"),
+            Ok(Listens::Soft) => {
+                format!("{method} weighs constraints against distances; methods marked hard keep them")
+            }
             _ => "the constraints cannot all hold; kinfold check shows the chain".to_owned(),
         }
     }

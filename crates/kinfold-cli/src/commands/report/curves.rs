@@ -24,7 +24,12 @@ pub fn choice(run: &Value, page: &mut Page) {
         title: format!("{by} by number of clusters"),
         x_name: "k".into(),
         y_name: by.to_owned(),
-        series: vec![Series { name: by.to_owned(), points: points.collect(), spread: Spread::Bars, ..Series::default() }],
+        series: vec![Series {
+            name: by.to_owned(),
+            points: points.collect(),
+            spread: Spread::Bars,
+            ..Series::default()
+        }],
         pointed: k.as_f64().map(|at| (at, format!("k = {k}"))),
         ..LineChart::default()
     };

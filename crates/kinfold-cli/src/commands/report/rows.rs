@@ -161,7 +161,12 @@ fn plane<F: Float>(data: &Dataset<'_, F>) -> Result<(Vec<(f64, f64)>, (f64, f64)
 }
 
 /// Widths of the rows looked at, among themselves; and the mean distance of two of them.
-fn silhouettes<F: Float>(data: &Dataset<'_, F>, labels: &[u32], k: usize, rows: &[usize]) -> (Vec<(usize, f64, usize)>, f64) {
+fn silhouettes<F: Float>(
+    data: &Dataset<'_, F>,
+    labels: &[u32],
+    k: usize,
+    rows: &[usize],
+) -> (Vec<(usize, f64, usize)>, f64) {
     let mut sizes = vec![0usize; k];
     rows.iter().for_each(|&i| sizes[labels[i] as usize] += 1);
     let (mut widths, mut all) = (Vec::new(), 0.0);
@@ -176,7 +181,9 @@ fn silhouettes<F: Float>(data: &Dataset<'_, F>, labels: &[u32], k: usize, rows: 
         all += sums.iter().sum::<f64>();
         let own = labels[i] as usize;
         let others = (0..k).filter(|&c| c != own && sizes[c] > 0);
-        let Some((b, other)) = others.map(|c| (sums[c] / sizes[c] as f64, c)).min_by(|x, y| x.0.total_cmp(&y.0)) else { continue };
+        let Some((b, other)) = others.map(|c| (sums[c] / sizes[c] as f64, c)).min_by(|x, y| x.0.total_cmp(&y.0)) else {
+            continue;
+        };
         // A row alone in its cluster has width 0.
         let width = if sizes[own] < 2 {
             0.0
