@@ -63,6 +63,8 @@ pub enum Command {
     Select(SelectArgs),
     /// Make constraints from a label column, or learning curves of query strategies, for experiments
     Simulate(SimulateArgs),
+    /// One page to look at: map, silhouettes, profiles, broken and doubted constraints of a run
+    Report(ReportArgs),
     /// Show what happens with and without constraints, on data that come with kinfold
     Demo,
     /// List the methods and metrics, or explain one; `methods queries` lists the query strategies
@@ -92,7 +94,8 @@ pub struct DataArgs {
     pub columns: ColumnArgs,
 }
 
-#[derive(Debug, Clone, Args, Default)]
+#[derive(Debug, Clone, Args, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 #[command(next_help_heading = "Reading the data")]
 pub struct ColumnArgs {
     /// Force the format: csv, tsv, jsonl, parquet, arrow, npy or svmlight
@@ -109,7 +112,8 @@ pub struct ColumnArgs {
     pub id: Option<String>,
 }
 
-#[derive(Debug, Clone, Args, Default)]
+#[derive(Debug, Clone, Args, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 #[command(next_help_heading = "Constraints")]
 pub struct ConstraintArgs {
     /// Answer file with the columns id_a,id_b,answer[,confidence|weight,…]; may be given more than once
@@ -132,7 +136,8 @@ pub struct ConstraintArgs {
     pub skip_unknown: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Trust {
     /// They are proven: all are kept, a contradiction is an error
     Hard,
@@ -464,6 +469,25 @@ pub struct SelectArgs {
     /// Write the answer file here instead of standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// What `cluster`, `choose-k` or `simulate --ask` printed with --json; - is standard input
+    #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
+    pub run: String,
+    /// Write the page here (HTML) instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// The rows, if they are no longer where the run read them
+    #[arg(long, value_name = "DATA", value_hint = ValueHint::FilePath)]
+    pub data: Option<String>,
+    /// Answer files, if they are no longer where the run read them (repeatable)
+    #[arg(short = 'c', long = "constraints", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub constraints: Vec<String>,
+    /// Title of the page
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -4,9 +4,39 @@ use kinfold::constraints::ConstraintSet;
 use kinfold::pipeline::SOFT_WEIGHT;
 use kinfold_io::{AnswerOptions, DataFile, Format, Ids, Input, ReadOptions, read_answers, read_table, rules};
 
-use crate::args::{ColumnArgs, ConstraintArgs, Trust};
+use crate::args::{ColumnArgs, ConstraintArgs, DataArgs, Trust};
 use crate::failure::{Failure, USAGE};
 use crate::session::{Session, count};
+
+/// What a run read and how: written into its JSON, so that `report` can read it again.
+#[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct Inputs {
+    /// The table, as it was named.
+    pub data: String,
+    /// Its columns.
+    #[serde(flatten)]
+    pub columns: ColumnArgs,
+    /// Column of known classes.
+    pub truth: Option<String>,
+    /// What is known of the rows: answer files, rules, labels.
+    #[serde(flatten)]
+    pub constraints: ConstraintArgs,
+}
+
+impl Inputs {
+    pub fn new(data: &DataArgs, truth: Option<&str>, constraints: &ConstraintArgs) -> Inputs {
+        Inputs {
+            data: data.data.clone(),
+            columns: data.columns.clone(),
+            truth: truth.map(str::to_owned),
+            constraints: constraints.clone(),
+        }
+    }
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
 
 /// Reads the table with every column that the arguments need.
 pub fn table(

@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Select(args) => commands::select::run(&session, args),
         Command::Simulate(args) if !args.ask.is_empty() => commands::curves::run(&session, args),
         Command::Simulate(args) => commands::simulate::run(&session, args),
+        Command::Report(args) => commands::report::run(&session, args),
         Command::Demo => commands::demo::run(&session),
         Command::Methods { name, markdown } => commands::methods::run(&session, name.as_deref(), *markdown),
         Command::Completions { shell } => commands::shell::completions(*shell),

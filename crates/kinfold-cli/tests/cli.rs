@@ -466,3 +466,57 @@ fn eval_scores_the_rows_themselves() {
     assert_eq!(value["k"], 2);
     assert!(value["scores"]["silhouette"].is_number());
 }
+
+#[test]
+fn a_report_is_one_page_that_needs_nothing_else() {
+    let (place, iris) = (Place::new(), example("iris.csv"));
+    let (answers, run, page) = (place.path("a.csv"), place.path("run.json"), place.path("r.html"));
+    kinfold(&["simulate", &iris, "--truth", "species", "--protocol", "balanced", "--noise", "0.1", "-o", &answers]);
+    let cluster =
+        ["cluster", &iris, "-k", "3", "--truth", "species", "-c", &answers, "--method", "cvqe", "--scale", "standard"];
+    let output = kinfold(&[&cluster[..], &["--json", "-q", "-o", &run]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let output = kinfold(&["report", &run, "-o", &page]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let html = std::fs::read_to_string(&page).unwrap();
+    for part in ["Map", "Silhouettes", "Profiles", "Typical rows", "Broken constraints", "cvqe weighs", "setosa"] {
+        assert!(html.contains(part), "{part}");
+    }
+    for outside in ["<script", " src=", "@import", "url("] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    // As many broken lines on the map as the run lists.
+    let value: Value = serde_json::from_str(&std::fs::read_to_string(&run).unwrap()).unwrap();
+    let broken = value["violations"]["list"].as_array().unwrap().len();
+    assert!(broken > 0);
+    assert_eq!(html.matches("class=\"halo\"").count(), broken);
+}
+
+#[test]
+fn a_report_says_what_has_moved_or_changed() {
+    let place = Place::new();
+    let rows = place.file("rows.csv", "x,y\n0,0\n0,1\n9,9\n9,8\n");
+    let run = place.path("run.json");
+    kinfold(&["cluster", &rows, "-k", "2", "--method", "kmeans", "--json", "-q", "-o", &run]);
+    let moved = place.path("elsewhere.csv");
+    std::fs::rename(&rows, &moved).unwrap();
+    refused(&["report", &run], 1, &["rows.csv", "not there any more", "--data"]);
+    let output = kinfold(&["report", &run, "--data", &moved]);
+    assert!(out(&output).starts_with("<!doctype html>"), "{}", err(&output));
+    place.file("rows.csv", "x,y\n0,0\n");
+    refused(&["report", &run], 1, &["1 row now", "the run had 4", "hint"]);
+    let other = place.file("other.json", "{\"a\":1}");
+    refused(&["report", &other], 1, &["not what --json"]);
+    refused(&["report", &moved], 1, &["not JSON"]);
+    refused(&["report", &place.path("nothing.json")], 1, &["cannot be read"]);
+}
+
+#[test]
+fn a_report_of_a_choice_of_k_has_the_curve_and_every_criterion() {
+    let (place, iris) = (Place::new(), example("iris.csv"));
+    let value = json(&["choose-k", &iris, "-k", "2..4", "--method", "kmeans", "--truth", "species", "--json", "-q"]);
+    let run = place.file("k.json", value.to_string());
+    let html = out(&kinfold(&["report", &run]));
+    assert!(html.contains("k = 4") && html.contains("by number of clusters"));
+    assert!(value["criteria"].as_array().unwrap().iter().any(|c| html.contains(c["name"].as_str().unwrap())));
+}

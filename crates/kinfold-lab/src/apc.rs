@@ -14,7 +14,7 @@ use kinfold::pipeline::{Job, Oracle, Simulation};
 use kinfold::queries::Ground;
 use kinfold_io::View;
 
-use crate::fold_table::read;
+use crate::protocol::Source;
 
 #[derive(clap::Args)]
 pub struct ApcSuite {
@@ -93,7 +93,7 @@ impl ApcSuite {
     }
 
     fn set(&self, method: &str, set: &str, at_150: f64, lead: f64) -> Result<(), String> {
-        let (file, truth) = read(&self.data, set)?;
+        let (file, truth) = Source::Folder(self.data.clone()).read(set)?;
         let k = truth.iter().max().map_or(1, |&m| m as usize + 1);
         let Ok(View::F64(data)) = file.rows.view() else { return Err("rows of doubles are expected".into()) };
         let ground = Arc::new(Ground::new(&data, &Pool::new(1)).map_err(|e| e.to_string())?);

@@ -11,7 +11,7 @@ use kinfold::pipeline::{Job, Oracle, Simulation};
 use kinfold::queries::{Ground, QUERIES};
 use kinfold_io::View;
 
-use crate::fold_table::read;
+use crate::protocol::Source;
 
 #[derive(clap::Args)]
 pub struct AskTable {
@@ -59,7 +59,7 @@ impl AskTable {
         };
         let mut needed: Vec<Vec<Option<f64>>> = Vec::new();
         for set in &self.sets {
-            let (file, truth) = read(&self.data, set)?;
+            let (file, truth) = Source::Folder(self.data.clone()).read(set)?;
             let k = truth.iter().max().map_or(1, |&m| m as usize + 1);
             let Ok(View::F64(data)) = file.rows.view() else { return Err("rows of doubles are expected".into()) };
             let ground = Arc::new(Ground::new(&data, &Pool::new(1)).map_err(|e| e.to_string())?);

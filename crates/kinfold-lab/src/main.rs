@@ -2,9 +2,11 @@
 
 mod apc;
 mod ask_table;
+mod bench;
 mod fold_table;
 mod fuzz;
 mod index_speed;
+mod protocol;
 mod speed;
 mod trust_table;
 mod validation;
@@ -20,6 +22,8 @@ struct Lab {
 
 #[derive(Subcommand)]
 enum Experiment {
+    /// The papers' tables and figures beside our numbers: HTML and Markdown from named suites
+    Bench(bench::BenchArgs),
     /// The quality table of `fold`: every cell of both protocols against its floor
     FoldTable(fold_table::FoldTableArgs),
     /// Flipped constraints under trust = auto
@@ -40,6 +44,7 @@ enum Experiment {
 
 fn main() -> std::process::ExitCode {
     let done = match Lab::parse().experiment {
+        Experiment::Bench(args) => bench::run(&args),
         Experiment::FoldTable(args) => fold_table::run(&args),
         Experiment::TrustTable(table) => table.run().map(|()| true).map_err(|e| e.to_string()),
         Experiment::Validation(args) => validation::run(&args),

@@ -101,6 +101,11 @@ impl Case {
     }
 }
 
+/// The lookalike of the half rings, 400 rows of 2 columns and their classes.
+pub fn half_rings() -> (Vec<f64>, Vec<u32>) {
+    lookalike::make("half-rings~").unwrap_or_default()
+}
+
 struct Rows {
     values: Vec<f64>,
     dims: usize,

@@ -53,6 +53,7 @@ pub fn run(session: &Session, args: &ChooseKArgs) -> Done {
         let mut value = to_json(&choice, consistency.as_deref());
         value["schema_version"] = SCHEMA_VERSION.into();
         value["n"] = file.n().into();
+        value["inputs"] = load::Inputs::new(&args.data, args.truth.as_deref(), &args.constraints).to_json();
         value["seed"] = session.ctx().seed.into();
         session.print_json(&value)?;
     } else {

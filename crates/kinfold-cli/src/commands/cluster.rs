@@ -46,6 +46,7 @@ pub fn run(session: &Session, args: &ClusterArgs) -> Done {
     }
     if session.json {
         let mut value = to_json(&run, &scores, &file, &given);
+        value["inputs"] = load::Inputs::new(&args.data, args.truth.as_deref(), &args.constraints).to_json();
         if let Some(choice) = &choice {
             value["choice_of_k"] = choose_k::to_json(choice, None);
         }

@@ -11,6 +11,7 @@ pub mod eval;
 pub mod methods;
 pub mod next;
 pub mod predict;
+pub mod report;
 pub mod select;
 pub mod shell;
 pub mod simulate;

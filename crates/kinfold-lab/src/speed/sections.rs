@@ -296,7 +296,7 @@ impl Bench<'_> {
                 ("spiral", [0.91, 1.00, 2.15]),
             ];
             for (name, times) in printed {
-                let (file, truth) = crate::fold_table::read(folder, name)?;
+                let (file, truth) = crate::protocol::Source::Folder(folder.to_path_buf()).read(name)?;
                 let k = truth.iter().max().map_or(1, |m| *m as usize + 1);
                 let values: Vec<f32> = match file.rows.view().map_err(|e| e.to_string())? {
                     kinfold_io::View::F32(v) => dense(&v),
