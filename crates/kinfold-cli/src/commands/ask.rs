@@ -337,7 +337,8 @@ impl Asking<'_> {
             if let Some(x) = conflict.filter(|_| self.talk.dialogue.progress().conflicts > before) {
                 let id = |row: u32| self.file.ids.get(row as usize).into_owned();
                 let chain = self.talk.dialogue.why(x.a as usize, x.b as usize, id)?.unwrap_or_default();
-                self.note = format!("somebody contradicts what was said before about {} and {}: {chain}", id(x.a), id(x.b));
+                self.note =
+                    format!("somebody contradicts what was said before about {} and {}: {chain}", id(x.a), id(x.b));
             }
         }
         Ok(())

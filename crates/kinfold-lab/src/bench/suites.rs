@@ -158,7 +158,7 @@ impl Suite {
         let text = is_text(data);
         match (self, method) {
             (Suite::Bckm, "spcl") => shape,
-            (Suite::Bckm, "itml") => !shape && !text && !(quick && data == "libras"),
+            (Suite::Bckm, "itml") => !(shape || text || quick && data == "libras"),
             // Hours in full, minutes a fit.
             (Suite::Bckm, "pcp") => !quick || ["iris", "sonar", "flame"].contains(&data) && level == "1 %",
             (Suite::Bckm, "bckm" | "rckm") => {
@@ -308,11 +308,8 @@ fn job(suite: Suite, case: &Case, k: usize) -> Job {
     let set = |all: &[(&str, &str)]| all.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect::<Vec<_>>();
     let mut job = Job::new(name, k);
     match (suite, name) {
-        (_, "fold") => {
-            if case.method.contains("all believed") {
-                job.trust = Trust::Hard;
-            }
-        }
+        (_, "fold") if case.method.contains("all believed") => job.trust = Trust::Hard,
+        (_, "fold") => {}
         (Suite::Bckm, _) => {
             let kernel = if is_shape(&case.data) { "rbf-local" } else { "linear" };
             if is_text(&case.data) {

@@ -70,7 +70,12 @@ impl Drop for Folder {
 }
 
 /// Writes rows as NPY, f32 or f64 by the type.
-pub fn write_npy<F: Float>(path: &Path, values: impl Iterator<Item = F>, rows: usize, dims: usize) -> Result<(), String> {
+pub fn write_npy<F: Float>(
+    path: &Path,
+    values: impl Iterator<Item = F>,
+    rows: usize,
+    dims: usize,
+) -> Result<(), String> {
     let wide = F::NAME == "f64";
     let code = if wide { "<f8" } else { "<f4" };
     let mut header = format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({rows}, {dims}), }}");
@@ -95,8 +100,9 @@ pub fn write_npy<F: Float>(path: &Path, values: impl Iterator<Item = F>, rows: u
 
 /// Writes pairs as an NPY of rows a, b, same.
 pub fn write_pairs(path: &Path, given: &ConstraintSet) -> Result<(), String> {
-    let values = given.pairs().iter().flat_map(|p| {
-        [f64::from(p.a), f64::from(p.b), f64::from(u8::from(p.kind == Kind::MustLink))]
-    });
+    let values = given
+        .pairs()
+        .iter()
+        .flat_map(|p| [f64::from(p.a), f64::from(p.b), f64::from(u8::from(p.kind == Kind::MustLink))]);
     write_npy(path, values, given.pairs().len(), 3)
 }

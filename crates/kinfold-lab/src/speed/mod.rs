@@ -65,8 +65,8 @@ pub fn run(args: &SpeedArgs) -> Result<bool, String> {
     };
     let folder = data::Folder::new()?;
     let mut bench = sections::Bench { args, report, peers, folder };
-    type Section = fn(&mut sections::Bench<'_>) -> Result<(), String>;
-    let all: [(&str, Section); 10] = [
+    type Section<'a> = fn(&mut sections::Bench<'a>) -> Result<(), String>;
+    let all: [(&str, Section<'_>); 10] = [
         ("roofline", sections::Bench::roofline),
         ("iteration", sections::Bench::iteration),
         ("convergence", sections::Bench::convergence),
@@ -85,7 +85,8 @@ pub fn run(args: &SpeedArgs) -> Result<bool, String> {
     let report = bench.report;
     let text = report.markdown();
     println!("{text}");
-    let write = |path: &PathBuf, text: String| std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()));
+    let write =
+        |path: &PathBuf, text: String| std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()));
     if let Some(path) = &args.markdown {
         write(path, text)?;
     }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// Packages from PyPI.
-const PACKAGES: [&str; 5] = ["scikit-learn", "faiss-cpu", "active-semi-supervised-clustering", "htcopkmeans", "pyarrow"];
+const PACKAGES: [&str; 5] =
+    ["scikit-learn", "faiss-cpu", "active-semi-supervised-clustering", "htcopkmeans", "pyarrow"];
 
 /// What a peer answered.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -31,7 +32,10 @@ pub struct Peers {
 impl Peers {
     /// Makes the environment, in `given` (kept) or in a folder that is removed at the end.
     pub fn new(given: Option<&Path>, threads: usize) -> Result<Peers, String> {
-        let folder = given.map_or_else(|| std::env::temp_dir().join(format!("kinfold-peers-{}", std::process::id())), Path::to_path_buf);
+        let folder = given.map_or_else(
+            || std::env::temp_dir().join(format!("kinfold-peers-{}", std::process::id())),
+            Path::to_path_buf,
+        );
         let say = |e: std::io::Error| format!("{}: {e}", folder.display());
         let python = folder.join("bin").join("python");
         if !python.exists() {

@@ -53,7 +53,9 @@ impl Report {
         for entry in &self.entries {
             if entry.section != section {
                 section = entry.section;
-                out += &format!("\n## {section}\n\n| what | ours | peer | theirs | ratio | bar | |\n|---|--:|---|--:|--:|--:|---|\n");
+                out += &format!(
+                    "\n## {section}\n\n| what | ours | peer | theirs | ratio | bar | |\n|---|--:|---|--:|--:|--:|---|\n"
+                );
             }
             out += &row(entry);
             out.push('\n');

@@ -36,7 +36,7 @@ fn text(n: usize) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(c);
@@ -148,7 +148,7 @@ impl Bench<'_> {
         let ours = mean(&best[0]);
         let fma = (n * k * dims) as f64 / ours;
         let peak = if F::NAME == "f32" { limits.f32_fma } else { limits.f64_fma };
-        let bytes = (values.len() * size_of::<F>()) as f64 / ours;
+        let bytes = std::mem::size_of_val(values) as f64 / ours;
         let note = format!(
             "{:.0} % of the FMA peak, {:.0} % of the bandwidth",
             100.0 * fma / peak,
@@ -173,7 +173,8 @@ impl Bench<'_> {
 
     pub fn convergence(&mut self) -> Result<(), String> {
         let cut = if self.args.quick { 10 } else { 1 };
-        for (n, dims, k, spread) in [(1_000_000, 20, 20, SPREAD), (1_000_000, 20, 20, 1.0), (100_000, 128, 100, SPREAD)] {
+        for (n, dims, k, spread) in [(1_000_000, 20, 20, SPREAD), (1_000_000, 20, 20, 1.0), (100_000, 128, 100, SPREAD)]
+        {
             let mixture = Mixture::new(n / cut, dims, k, spread);
             let (ctx, start) = (self.ctx(), mixture.start());
             let (x, c) = self.files(&mixture.values, &start)?;
@@ -185,8 +186,7 @@ impl Bench<'_> {
                     mine = Some(timed);
                 }
                 for (slot, algorithm) in theirs.iter_mut().zip(["lloyd", "elkan"]) {
-                    let request =
-                        json!({"op": "sklearn", "algorithm": algorithm, "x": x, "c": c, "iterations": 300});
+                    let request = json!({"op": "sklearn", "algorithm": algorithm, "x": x, "c": c, "iterations": 300});
                     let answer = self.ask(request);
                     if slot.as_ref().is_none_or(|s| answer.failed.is_none() && answer.seconds < s.seconds) {
                         *slot = Some(answer);
@@ -322,7 +322,11 @@ impl Bench<'_> {
             let mixture = Mixture::new(n, 20, 20, 1.0);
             let given = mixture.constraints(n)?;
             let seconds = ours::job(&ctx, &mixture.values, 20, &given, "bckm", 20, &[])?.seconds;
-            let mut entry = self.add("Constraints", format!("bckm, {} × 20, {} constraints, 100 rounds", text(n), text(n)), seconds);
+            let mut entry = self.add(
+                "Constraints",
+                format!("bckm, {} × 20, {} constraints, 100 rounds", text(n), text(n)),
+                seconds,
+            );
             entry.note = format!("peak memory of this process so far {:.0} MB", peak_memory() / 1e6);
             self.report.add(entry);
         }
@@ -347,7 +351,8 @@ impl Bench<'_> {
                 let mixture = Mixture::new(n, 20, 20, 1.0);
                 let given = if method == "kmeans" { ConstraintSet::new(n) } else { mixture.constraints(n / 10)? };
                 let timed = ours::job(&ctx, &mixture.values, 20, &given, method, 20, settings)?;
-                let mut entry = self.add("Growth with rows", format!("{method}, {} × 20, k = 20", text(n)), timed.seconds);
+                let mut entry =
+                    self.add("Growth with rows", format!("{method}, {} × 20, k = 20", text(n)), timed.seconds);
                 entry.note = format!("{:.2} µs a row", timed.seconds / n as f64 * 1e6);
                 if let Some(&(before, time)) = points.last() {
                     entry.note += &format!("; ×{:.1} for ×{:.0} rows", timed.seconds / time, n as f64 / before);
@@ -419,8 +424,11 @@ impl Bench<'_> {
             let clock = std::sync::Arc::new(Stages::default());
             let ctx = ctx.clone().with_progress(clock.clone());
             let timed = ours::job(&ctx, &mixture.values, 20, &given, "fold", 20, &[])?;
-            let mut entry =
-                self.add("fold", format!("fold, {} × 20, k = 20, {} constraints", text(n), text(n / 10)), timed.seconds);
+            let mut entry = self.add(
+                "fold",
+                format!("fold, {} × 20, k = 20, {} constraints", text(n), text(n / 10)),
+                timed.seconds,
+            );
             entry.note = format!("{} iterations; {}", timed.iterations, clock.describe(timed.seconds));
             self.report.add(entry);
         }
@@ -478,8 +486,15 @@ impl Bench<'_> {
         let closing = begun.elapsed().as_secs_f64();
         let verdict = feasible(&closed, 1000, &FeasibleOptions::default());
         let seconds = begun.elapsed().as_secs_f64();
-        let mut entry = self.add("check", format!("close and check {} pairs over {} rows, k = 1000", text(pairs), text(n)), seconds);
-        entry.note = format!("closing {closing:.2} s; {}", if matches!(verdict, Feasibility::Feasible(_)) { "feasible" } else { "not shown feasible" });
+        let mut entry = self.add(
+            "check",
+            format!("close and check {} pairs over {} rows, k = 1000", text(pairs), text(n)),
+            seconds,
+        );
+        entry.note = format!(
+            "closing {closing:.2} s; {}",
+            if matches!(verdict, Feasibility::Feasible(_)) { "feasible" } else { "not shown feasible" }
+        );
         self.report.add(entry);
         Ok(())
     }

@@ -244,12 +244,11 @@ impl Assigner {
                     result.exact &= exact;
                     result.heuristic_components += usize::from(!exact);
                 }
-                Some(Err(proven)) => {
-                    // A proof says more than a failure to find.
-                    if stuck.as_ref().is_none_or(|s| proven && !s.proven) {
-                        stuck = Some(Stuck { vertices: component.vertices.clone(), proven });
-                    }
+                // A proof says more than a failure to find.
+                Some(Err(proven)) if stuck.as_ref().is_none_or(|s| proven && !s.proven) => {
+                    stuck = Some(Stuck { vertices: component.vertices.clone(), proven });
                 }
+                Some(Err(_)) => {}
             }
         }
         stuck.map_or(Ok(result), Err)

@@ -143,8 +143,7 @@ impl<'a, F: Float> Units<'a, F> {
             return looked_at.to_vec();
         }
         // A unit of one row is where its row is.
-        let mut labels: Vec<u32> =
-            (0..self.bound()).map(|unit| of_rows[self.members(unit)[0] as usize]).collect();
+        let mut labels: Vec<u32> = (0..self.bound()).map(|unit| of_rows[self.members(unit)[0] as usize]).collect();
         self.several.iter().zip(looked_at).for_each(|(&unit, &label)| labels[unit as usize] = label);
         labels
     }
@@ -173,7 +172,11 @@ impl<'a, F: Float> Units<'a, F> {
         if self.data.weights().is_some() && sums.weights.iter().any(|w| *w != 0.0 && w.abs() < 1e-9) {
             // Rounding in a cluster that lost all its rows.
             let mut rows = vec![0usize; k];
-            of_rows.iter().enumerate().filter(|(row, _)| self.unit_of(*row) == FREE).for_each(|(_, &c)| rows[c as usize] += 1);
+            of_rows
+                .iter()
+                .enumerate()
+                .filter(|(row, _)| self.unit_of(*row) == FREE)
+                .for_each(|(_, &c)| rows[c as usize] += 1);
             unit_labels.iter().for_each(|&c| rows[c as usize] += 1);
             for c in (0..k).filter(|&c| rows[c] == 0) {
                 sums.weights[c] = 0.0;

@@ -151,7 +151,18 @@ impl<F: Float> Centres<F> {
         if sparse {
             let layout = centres.transposed().values().iter().map(|&v| F::from_f64(v)).collect();
             let norms = centres.iter().map(|c| F::from_f64(c.iter().map(|v| v * v).sum())).collect();
-            return Centres { k, dims, width: 1, direct, layout, norms, shift: Vec::new(), reach: 0.0, rounding: 0.0, fast };
+            return Centres {
+                k,
+                dims,
+                width: 1,
+                direct,
+                layout,
+                norms,
+                shift: Vec::new(),
+                reach: 0.0,
+                rounding: 0.0,
+                fast,
+            };
         }
         let width = if k >= MANY_FROM { MANY } else { FEW };
         let mut shift = vec![F::default(); if direct { 0 } else { dims }];
@@ -210,7 +221,10 @@ impl<F: Float> Centres<F> {
             (Rows::Dense(d), None) => {
                 let block = &d.values()[first * self.dims..(first + labels.len()) * self.dims];
                 let sums = Some((sums, &mut changed));
-                self.run(Source::Block(block), Want { labels, distances: &mut [], seconds: &mut [], all: &mut [], sums });
+                self.run(
+                    Source::Block(block),
+                    Want { labels, distances: &mut [], seconds: &mut [], all: &mut [], sums },
+                );
             }
             _ => {
                 const BLOCK: usize = 256;

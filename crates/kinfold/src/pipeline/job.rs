@@ -115,7 +115,11 @@ impl Job {
         ks: &[usize],
     ) -> Option<Result<Vec<Clustering>>> {
         let entry = methods::find(&self.method).ok()?;
-        if entry.info.listens == Listens::Hard || self.metric.is_some() || ks.is_empty() || ks.iter().any(|&k| k == 0 || k > data.n()) {
+        if entry.info.listens == Listens::Hard
+            || self.metric.is_some()
+            || ks.is_empty()
+            || ks.iter().any(|&k| k == 0 || k > data.n())
+        {
             return None;
         }
         let method = (entry.build)(&self.settings).ok()?;

@@ -191,7 +191,7 @@ impl<'a> View<'a> {
         let mut says = vec![0.0; k * k];
         for c in 0..k {
             let cross = |o: usize| crossing[c * k + o] + crossing[o * k + c];
-            let total: f64 = (0..k).filter(|&o| o != c).map(|o| cross(o)).sum::<f64>().max(1e-12);
+            let total: f64 = (0..k).filter(|&o| o != c).map(&cross).sum::<f64>().max(1e-12);
             for o in 0..k {
                 let share = 0.9 * cross(o) / total + 0.1 / (k as f64 - 1.0).max(1.0);
                 says[c * k + o] = if o == c { 1.0 - error } else { error * share };

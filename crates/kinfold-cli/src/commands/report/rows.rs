@@ -127,8 +127,11 @@ fn dot<F: Float>(rows: &Rows<'_, F>, i: usize, v: &[f64]) -> f64 {
     }
 }
 
-/// The first two principal components of the rows, and their shares of the variance.
-fn plane<F: Float>(data: &Dataset<'_, F>) -> Result<(Vec<(f64, f64)>, (f64, f64)), Failure> {
+/// Places on the map, and the axes' shares of the variance.
+type Plane = (Vec<(f64, f64)>, (f64, f64));
+
+/// The first two principal components of the rows.
+fn plane<F: Float>(data: &Dataset<'_, F>) -> Result<Plane, Failure> {
     let (n, dims) = (data.n(), data.dims());
     let (mean, sd) = spread(data);
     let total: f64 = sd.iter().map(|s| s * s).sum::<f64>() * n as f64;

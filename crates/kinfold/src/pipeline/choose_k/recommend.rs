@@ -1,7 +1,7 @@
 //! One k out of many criteria, in two steps. First the constraints rule out what they can: agreement is the mean of the gap
 //! over held-out constraints and the same measure on the constraints given; every k within two standard errors of the
-//! best stays. Then the clusters' shape decides among those: (2·S+CS on the learned distance + 2·S+CS on the rows as given
-//! + NH+CS on the learned distance) / 5. Held-out constraints are few and noisy, shape prefers what geometry lumps: neither
+//! best stays. Then the clusters' shape decides among those: a mean of S+CS on the learned distance (weight 2), S+CS on the
+//! rows as given (2) and NH+CS on the learned distance (1). Held-out constraints are few and noisy, shape prefers what geometry lumps: neither
 //! is good alone. Without enough constraints the shape decides. Weights and the two errors were chosen on constraint sets
 //! 0 to 9 of the lab's `validation` suite and on twelve data sets outside it; its tables use other constraint sets.
 
