@@ -3,7 +3,7 @@
 use kinfold::constraints::{ConstraintSet, Kind, Origin, generate};
 use kinfold::context::{CancelToken, RunContext, Termination};
 use kinfold::data::Dataset;
-use kinfold::methods::{Entry, Listens, METHODS, SizeBounds};
+use kinfold::methods::{Entry, METHODS, SizeBounds};
 use kinfold::pipeline::{Job, Run, Trust};
 use kinfold::rng::Rng;
 
@@ -83,7 +83,7 @@ fn hard_constraints_are_kept_where_that_is_promised() {
         let mut rng = Rng::stream(case, "test", 0);
         let amount = [n / 4, n, 4 * n][case as usize % 3];
         let given = generate::pairs(&truth, amount, &mut rng).unwrap().constraints;
-        for entry in METHODS.iter().filter(|e| e.info.listens == Listens::Hard) {
+        for entry in METHODS.iter().filter(|e| e.info.listens.obeys()) {
             let run = run(entry, k, &data, &given, &RunContext::new(case));
             assert_eq!(run.violations.broken(), 0, "{}, case {case}, k = {k}", entry.info.name);
         }
@@ -133,7 +133,7 @@ fn pairs_groups_and_partial_labels_that_say_the_same_give_the_same() {
         groups.add_set(Kind::MustLink, &members, f64::INFINITY, Origin::default()).unwrap();
     }
     groups.add_set(Kind::CannotLink, &heads, f64::INFINITY, Origin::default()).unwrap();
-    for entry in METHODS.iter().filter(|e| e.info.listens == Listens::Hard) {
+    for entry in METHODS.iter().filter(|e| e.info.listens.obeys()) {
         let ctx = RunContext::new(11);
         let [a, b, c] = [&labels, &single, &groups].map(|given| run(entry, 3, &data, given, &ctx).labels);
         assert_eq!(a, b, "{}: labels and pairs", entry.info.name);
@@ -182,7 +182,7 @@ fn a_run_cancelled_at_once_returns_labels_for_every_row() {
         let run = run(entry, 4, &data, &given, &ctx);
         assert_eq!(run.termination, Termination::Cancelled, "{}", entry.info.name);
         assert_eq!(run.labels.len(), 400);
-        if entry.info.listens == Listens::Hard {
+        if entry.info.listens.obeys() {
             assert_eq!(run.violations.broken(), 0, "{}", entry.info.name);
         }
     }
@@ -222,7 +222,7 @@ fn single_precision_rows_are_taken_as_they_are() {
     let given = generate::balanced(&truth, 60, false, &mut Rng::stream(10, "test", 0)).unwrap().constraints;
     for entry in METHODS {
         let run = job(entry, 4).run(&RunContext::new(2), &data, &given).unwrap();
-        if entry.info.listens == Listens::Hard {
+        if entry.info.listens.obeys() {
             assert_eq!(run.violations.broken(), 0, "{}", entry.info.name);
         }
     }
@@ -243,7 +243,7 @@ fn impossible_requests_are_refused_with_a_reason_before_any_work() {
         let fails =
             |k, given: &ConstraintSet| Job::new(entry.info.name, k).run(&RunContext::new(0), &data, given).is_err();
         assert!(fails(0, &ConstraintSet::new(6)) && fails(7, &ConstraintSet::new(6)), "{}", entry.info.name);
-        if entry.info.listens == Listens::Hard {
+        if entry.info.listens.obeys() {
             assert!(fails(2, &triangle), "{}: a triangle of cannot-links and k = 2", entry.info.name);
             assert!(fails(1, &triangle), "{}: cannot-links and k = 1", entry.info.name);
             let job = Job { trust: Trust::Hard, ..Job::new(entry.info.name, 2) };

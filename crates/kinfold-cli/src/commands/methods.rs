@@ -30,6 +30,7 @@ pub fn run(session: &Session, name: Option<&str>, markdown: bool) -> Done {
             for e in METHODS {
                 let mark = match e.info.listens {
                     Listens::Hard => "keeps every constraint",
+                    Listens::Priced => "keeps constraints without a weight",
                     Listens::Soft => "prefers to keep constraints",
                     Listens::No => "ignores constraints",
                 };
@@ -154,6 +155,7 @@ fn supports(entry: &Entry) -> Vec<&'static str> {
     let info = entry.info;
     let mut list = vec![match info.listens {
         Listens::Hard => "hard constraints: every one is kept, or the reason why not is given",
+        Listens::Priced => "hard constraints without a weight are kept, those with one where it pays",
         Listens::Soft => "soft constraints: kept where it pays",
         Listens::No => "constraints are ignored, broken ones are counted",
     }];
@@ -278,6 +280,7 @@ fn index() -> String {
     for e in METHODS {
         let kept = match e.info.listens {
             Listens::Hard => "hard",
+            Listens::Priced => "priced",
             Listens::Soft => "soft",
             Listens::No => "ignored",
         };

@@ -37,9 +37,9 @@ fn bandwidth(threads: usize) -> f64 {
 }
 
 fn peak(threads: usize, one: fn(usize) -> usize) -> f64 {
-    const ROUNDS: usize = 10_000_000;
+    const ROUNDS: usize = 2_000_000;
     let mut best = 0.0f64;
-    for _ in 0..3 {
+    for _ in 0..15 {
         let begun = Instant::now();
         let done: usize = std::thread::scope(|scope| {
             let all: Vec<_> = (0..threads).map(|_| scope.spawn(move || one(ROUNDS))).collect();
@@ -51,31 +51,29 @@ fn peak(threads: usize, one: fn(usize) -> usize) -> f64 {
 }
 
 macro_rules! fma {
-    ($name:ident, $float:ty, $lanes:expr) => {
+    ($name:ident, $float:ty, $lanes:expr, $set:ident, $fma:ident, $add:ident) => {
         /// Independent chains of multiply-adds; how many were done.
         fn $name(rounds: usize) -> usize {
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+                use std::arch::x86_64::{$add, $fma, $set};
                 #[target_feature(enable = "avx2,fma")]
-                fn chains(rounds: usize) -> [$float; $lanes] {
-                    let mut sums = [[1.0 as $float; $lanes]; 12];
+                fn chains(rounds: usize) {
+                    let (factor, more) = ($set(0.999), $set(1e-9));
+                    let mut sums = [$set(1.0); 12];
                     for _ in 0..rounds {
-                        for sum in &mut sums {
-                            for lane in sum {
-                                *lane = lane.mul_add(0.999, 1e-9);
-                            }
-                        }
+                        sums.iter_mut().for_each(|sum| *sum = $fma(*sum, factor, more));
                     }
-                    let mut total = [0.0; $lanes];
-                    sums.iter().for_each(|s| total.iter_mut().zip(s).for_each(|(t, v)| *t += v));
-                    total
+                    std::hint::black_box(sums.iter().fold($set(0.0), |a, b| $add(a, *b)));
                 }
                 // SAFETY: the processor has both.
                 #[allow(unsafe_code)]
-                std::hint::black_box(unsafe { chains(rounds) });
+                unsafe {
+                    chains(rounds)
+                };
                 return rounds * 12 * $lanes;
             }
-            let mut sum = 1.0 as $float;
+            let mut sum: $float = 1.0;
             (0..rounds).for_each(|_| sum = sum * 0.999 + 1e-9);
             std::hint::black_box(sum);
             rounds
@@ -83,5 +81,5 @@ macro_rules! fma {
     };
 }
 
-fma!(fma_f32, f32, 8);
-fma!(fma_f64, f64, 4);
+fma!(fma_f32, f32, 8, _mm256_set1_ps, _mm256_fmadd_ps, _mm256_add_ps);
+fma!(fma_f64, f64, 4, _mm256_set1_pd, _mm256_fmadd_pd, _mm256_add_pd);

@@ -89,7 +89,7 @@ impl Bench<'_> {
         let cut = if self.args.quick { 10 } else { 1 };
         let limits = roofline::measure(self.args.threads);
         for (n, dims, k, iterations, bar) in
-            [(1_000_000, 20, 20, 10, 1.5), (100_000, 128, 100, 8, 1.0), (100_000, 384, 1000, 2, 1.0)]
+            [(1_000_000, 20, 20, 30, 1.5), (100_000, 128, 100, 20, 1.0), (100_000, 384, 1000, 3, 1.0)]
         {
             let mixture = Mixture::new(n / cut, dims, k, SPREAD);
             self.iterations::<f32>(&mixture, &mixture.values, iterations, bar, &limits)?;

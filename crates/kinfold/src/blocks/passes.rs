@@ -2,13 +2,14 @@
 //! row meets every centre in one fused pass. Once few labels change, each row keeps how much nearer its centre is than
 //! any other (Hamerly 2010): gap = second − nearest. While the centres of its cluster and the fastest of the others have
 //! moved less than that in sum, the row cannot change and is not even read; the others are gathered into full tiles of
-//! the same kernel. Bounds allow for rounding, so labels are those of the full pass; changed rows alone touch the sums.
+//! the same kernel. With many centres a few move much longer than the rest: rows whose bound holds against the rest meet
+//! only those few. Bounds allow for rounding, so labels are those of the full pass; changed rows alone touch the sums.
 //! Cost: O(n) to look at the gaps plus O(k·dims) for each row that is met; memory 8 bytes a row.
 //! Kept drifts are cumulative, so a row that is skipped is not written either.
 
 use super::par::Pool;
 use crate::data::{Dataset, Dense, Float, Matrix, Rows};
-use crate::kernels::{Centres, Measure, Sums};
+use crate::kernels::{Centres, Doubt, Measure, Sums};
 
 /// Rows per task: a function of the problem alone; few enough tasks that their partial sums stay small.
 fn rows_per_task(n: usize, k: usize, dims: usize) -> usize {
@@ -20,8 +21,10 @@ fn rows_per_task(n: usize, k: usize, dims: usize) -> usize {
 const CALM: usize = 8;
 /// Products of k and dims below which a row costs no more than a look at its gap.
 const WORTH: usize = 64;
-/// From this many centres on the distance to the own centre is tried before all others.
+/// From this many centres on the distance to the own centre is tried before all others, then those that moved most.
 const TIGHTEN_FROM: usize = 32;
+/// One centre in this many counts as one that moved much.
+const MOVERS: usize = 8;
 /// Passes without bounds after bounds did not pay.
 const PAUSE: usize = 8;
 /// Rows that are gathered at a time.
@@ -42,8 +45,11 @@ struct Bounds {
     centres: Matrix,
     /// Σ of the ways that each centre went.
     own: Vec<f64>,
-    /// Σ of the longest ways that any other centre went.
+    /// Σ of the longest ways that any other centre went, and the last term.
     others: Vec<f64>,
+    last: Vec<f64>,
+    /// The ways of the last pass.
+    ways: Vec<f64>,
     /// Passes in a row that met most rows.
     strikes: usize,
 }
@@ -134,93 +140,13 @@ impl<'a, F: Float> Passes<'a, F> {
         labels: &mut [u32],
     ) -> (usize, usize) {
         let (k, dims, data) = (self.sums.weights.len(), self.data.dims(), self.data);
-        let drifts: Vec<f32> = bounds.own.iter().zip(&bounds.others).map(|(a, b)| up(a + b)).collect();
-        let points: Vec<F> = if k >= TIGHTEN_FROM {
-            bounds.centres.values().iter().map(|&v| F::from_f64(v)).collect()
-        } else {
-            Vec::new()
-        };
-        let (own, others, doubt) = (&bounds.own, &bounds.others, prepared.doubt());
+        let movers = (k >= TIGHTEN_FROM).then(|| Movers::new(&bounds.centres, &bounds.ways));
+        let Bounds { rows: gaps, own, others, last, .. } = bounds;
+        let drifts = own.iter().zip(&*others).map(|(a, b)| up(a + b)).collect();
+        let pass = Pass { data, rows, prepared, doubt: prepared.doubt(), movers, own, others, last, drifts };
         let task = rows_per_task(data.n(), k, dims);
-        let parts = pool.map_chunks_mut_2(labels, &mut bounds.rows, task, |start, labels, gaps| {
-            let mut sums: Option<Sums> = None;
-            let (mut changed, mut met) = (0, 0);
-            let mut list = vec![0u32; GATHER + 1];
-            let mut kept = 0;
-            let mut near = [0u32; GATHER];
-            let mut measured = [(0.0, 0.0); GATHER];
-            let (mut first, mut second) = ([F::default(); GATHER], [F::default(); GATHER]);
-            let mut i = 0;
-            loop {
-                while kept < GATHER && i < labels.len() {
-                    // Written always, kept when the row must be looked at.
-                    list[kept] = (start + i) as u32;
-                    kept += usize::from(!(gaps[i].gap > drifts[labels[i] as usize]));
-                    i += 1;
-                }
-                if kept == 0 {
-                    break;
-                }
-                if k >= TIGHTEN_FROM {
-                    let some = &list[..kept];
-                    some.iter().zip(&mut near).for_each(|(&row, l)| *l = labels[row as usize - start]);
-                    F::measure(Measure {
-                        values: rows.values(),
-                        rows: some,
-                        points: &points,
-                        labels: &near[..kept],
-                        dims,
-                        out: &mut first[..kept],
-                    });
-                    let mut still = 0;
-                    for at in 0..kept {
-                        let row = list[at];
-                        let (gap, c) = (&mut gaps[row as usize - start], near[at] as usize);
-                        let nearest = first[at].to_f64().sqrt();
-                        let lower = f64::from(gap.lower) - others[c];
-                        let margin = lower - nearest - doubt.between(nearest, lower.max(nearest));
-                        if margin > 0.0 {
-                            gap.gap = down(margin + own[c] + others[c]);
-                        }
-                        list[still] = row;
-                        still += usize::from(!(margin > 0.0));
-                    }
-                    kept = still;
-                    if kept < GATHER && i < labels.len() {
-                        continue;
-                    }
-                    if kept == 0 {
-                        break;
-                    }
-                }
-                let some = &list[..kept];
-                prepared.two_nearest(rows, some, &mut near[..kept], &mut first[..kept], &mut second[..kept]);
-                met += kept;
-                // Roots and quotients apart from the rest, so that they are done several at a time.
-                for at in 0..kept {
-                    let (nearest, after) = (first[at].to_f64().sqrt(), second[at].to_f64().sqrt());
-                    measured[at] = (after - nearest - doubt.between(nearest, after), after);
-                }
-                for (at, &row) in some.iter().enumerate() {
-                    let (local, c) = (row as usize - start, near[at] as usize);
-                    let (margin, after) = measured[at];
-                    let gap = if margin > 0.0 { down(margin + own[c] + others[c]) } else { f32::NEG_INFINITY };
-                    gaps[local] = Gap { gap, lower: down(after + others[c]) };
-                    let old = std::mem::replace(&mut labels[local], near[at]);
-                    if old != near[at] {
-                        changed += 1;
-                        let sums = sums.get_or_insert_with(|| Sums::zeros(k, dims));
-                        let weight = data.weight(row as usize);
-                        sums.weights[old as usize] -= weight;
-                        sums.weights[c] += weight;
-                        data.add_row(row as usize, -weight, sums.values.row_mut(old as usize));
-                        data.add_row(row as usize, weight, sums.values.row_mut(c));
-                    }
-                }
-                kept = 0;
-            }
-            (sums, changed, met)
-        });
+        let parts = pool
+            .map_chunks_mut_2(labels, gaps, task, |start, labels, gaps| Task::new(&pass, start, labels, gaps).run());
         parts.iter().flat_map(|p| &p.0).for_each(|sums| self.sums.add(sums));
         // Weights that are no whole numbers leave rounding behind in a cluster that became empty.
         if data.weights().is_some() {
@@ -244,30 +170,217 @@ impl<'a, F: Float> Passes<'a, F> {
     }
 }
 
+/// The few centres that moved most in the last pass.
+struct Movers<F> {
+    prepared: Centres<F>,
+    doubt: Doubt,
+    which: Vec<u32>,
+    /// The longest way that any other went.
+    rest: f64,
+    /// All centres, for the distance to the own one.
+    points: Vec<F>,
+}
+
+impl<F: Float> Movers<F> {
+    fn new(centres: &Matrix, ways: &[f64]) -> Movers<F> {
+        let mut order: Vec<u32> = (0..ways.len() as u32).collect();
+        order.sort_by(|&a, &b| ways[b as usize].total_cmp(&ways[a as usize]));
+        let count = (ways.len() / MOVERS).max(1);
+        let mut points = Matrix::zeros(0, centres.cols());
+        order[..count].iter().for_each(|&c| points.push(centres.row(c as usize)));
+        let prepared = Centres::new(&points, false);
+        Movers {
+            doubt: prepared.doubt(),
+            prepared,
+            rest: order.get(count).map_or(0.0, |&c| ways[c as usize]) * MORE,
+            which: order[..count].to_vec(),
+            points: centres.values().iter().map(|&v| F::from_f64(v)).collect(),
+        }
+    }
+}
+
+/// A pass with bounds: what all its tasks see.
+struct Pass<'a, F> {
+    data: &'a Dataset<'a, F>,
+    rows: Dense<'a, F>,
+    prepared: &'a Centres<F>,
+    doubt: Doubt,
+    movers: Option<Movers<F>>,
+    own: &'a [f64],
+    others: &'a [f64],
+    last: &'a [f64],
+    /// How much a gap must exceed, by cluster.
+    drifts: Vec<f32>,
+}
+
+/// A run of rows in a pass with bounds.
+struct Task<'a, F> {
+    pass: &'a Pass<'a, F>,
+    start: usize,
+    labels: &'a mut [u32],
+    gaps: &'a mut [Gap],
+    sums: Option<Sums>,
+    changed: usize,
+    met: usize,
+    near: Vec<u32>,
+    first: Vec<F>,
+    second: Vec<F>,
+    /// Rows that their own centre does not settle: distance to it, bound against all that are no movers.
+    doubtful: Vec<(u32, f64, f64)>,
+    /// Rows that must meet every centre.
+    open: Vec<u32>,
+}
+
+impl<'a, F: Float> Task<'a, F> {
+    fn new(pass: &'a Pass<'a, F>, start: usize, labels: &'a mut [u32], gaps: &'a mut [Gap]) -> Task<'a, F> {
+        // Two full lists may wait when a third comes in.
+        let most = 3 * GATHER;
+        let (near, first, second) = (vec![0; most], vec![F::default(); most], vec![F::default(); most]);
+        let (doubtful, open) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        Task { pass, start, labels, gaps, sums: None, changed: 0, met: 0, near, first, second, doubtful, open }
+    }
+
+    /// What changed in the sums, labels changed, rows that met all centres.
+    fn run(mut self) -> (Option<Sums>, usize, usize) {
+        let mut list = vec![0u32; GATHER + 1];
+        let mut i = 0;
+        while i < self.labels.len() {
+            let mut kept = 0;
+            while kept < GATHER && i < self.labels.len() {
+                // Written always, kept when the row must be looked at.
+                list[kept] = (self.start + i) as u32;
+                kept += usize::from(!(self.gaps[i].gap > self.pass.drifts[self.labels[i] as usize]));
+                i += 1;
+            }
+            let ended = i == self.labels.len();
+            match &self.pass.movers {
+                None => self.open.extend_from_slice(&list[..kept]),
+                Some(movers) => {
+                    self.tighten(movers, &list[..kept]);
+                    if self.doubtful.len() >= GATHER || ended {
+                        self.ask(movers);
+                    }
+                }
+            }
+            if self.open.len() >= GATHER || ended {
+                self.meet();
+            }
+        }
+        (self.sums, self.changed, self.met)
+    }
+
+    /// A row keeps its label: how much it can bear from now on.
+    fn stays(&mut self, row: u32, label: u32, margin: f64) {
+        let c = label as usize;
+        self.gaps[row as usize - self.start].gap = down(margin + self.pass.own[c] + self.pass.others[c]);
+    }
+
+    /// Tries the distance to the own centre.
+    fn tighten(&mut self, movers: &Movers<F>, rows: &[u32]) {
+        let (pass, count) = (self.pass, rows.len());
+        for (near, &row) in self.near.iter_mut().zip(rows) {
+            *near = self.labels[row as usize - self.start];
+        }
+        F::measure(Measure {
+            values: pass.rows.values(),
+            rows,
+            points: &movers.points,
+            labels: &self.near[..count],
+            dims: pass.data.dims(),
+            out: &mut self.first[..count],
+        });
+        for (at, &row) in rows.iter().enumerate() {
+            let c = self.near[at] as usize;
+            let nearest = self.first[at].to_f64().sqrt();
+            let lower = f64::from(self.gaps[row as usize - self.start].lower) - pass.others[c];
+            let margin = lower - nearest - pass.doubt.between(nearest, lower.max(nearest));
+            if margin > 0.0 {
+                self.stays(row, c as u32, margin);
+                continue;
+            }
+            let rest = lower + pass.last[c] - movers.rest;
+            if rest > nearest { self.doubtful.push((row, nearest, rest)) } else { self.open.push(row) }
+        }
+    }
+
+    /// Tries the distances to the centres that moved most.
+    fn ask(&mut self, movers: &Movers<F>) {
+        let pass = self.pass;
+        let doubtful = std::mem::take(&mut self.doubtful);
+        let rows: Vec<u32> = doubtful.iter().map(|d| d.0).collect();
+        let count = rows.len();
+        let (near, first, second) = (&mut self.near[..count], &mut self.first[..count], &mut self.second[..count]);
+        movers.prepared.two_nearest(pass.rows, &rows, near, first, second);
+        for (at, &(row, nearest, rest)) in doubtful.iter().enumerate() {
+            let label = self.labels[row as usize - self.start];
+            let other = if movers.which[self.near[at] as usize] == label { self.second[at] } else { self.first[at] };
+            let lower = rest.min(other.to_f64().sqrt());
+            let second = lower.max(nearest);
+            let doubt = pass.doubt.between(nearest, second).max(movers.doubt.between(nearest, second));
+            let margin = lower - nearest - doubt;
+            if margin > 0.0 {
+                self.stays(row, label, margin);
+                self.gaps[row as usize - self.start].lower = down(lower + pass.others[label as usize]);
+            } else {
+                self.open.push(row);
+            }
+        }
+    }
+
+    /// All that are open meet every centre.
+    fn meet(&mut self) {
+        let (pass, open) = (self.pass, std::mem::take(&mut self.open));
+        let count = open.len();
+        let (near, first, second) = (&mut self.near[..count], &mut self.first[..count], &mut self.second[..count]);
+        pass.prepared.two_nearest(pass.rows, &open, near, first, second);
+        self.met += count;
+        for (at, &row) in open.iter().enumerate() {
+            let (local, c) = (row as usize - self.start, self.near[at] as usize);
+            let (nearest, after) = (self.first[at].to_f64().sqrt(), self.second[at].to_f64().sqrt());
+            let margin = after - nearest - pass.doubt.between(nearest, after);
+            let gap = if margin > 0.0 { down(margin + pass.own[c] + pass.others[c]) } else { f32::NEG_INFINITY };
+            self.gaps[local] = Gap { gap, lower: down(after + pass.others[c]) };
+            let old = std::mem::replace(&mut self.labels[local], c as u32) as usize;
+            if old != c {
+                self.changed += 1;
+                let sums = self.sums.get_or_insert_with(|| Sums::zeros(pass.own.len(), pass.data.dims()));
+                let weight = pass.data.weight(row as usize);
+                sums.weights[old] -= weight;
+                sums.weights[c] += weight;
+                pass.data.add_row(row as usize, -weight, sums.values.row_mut(old));
+                pass.data.add_row(row as usize, weight, sums.values.row_mut(c));
+            }
+        }
+    }
+}
+
+/// A little more than the truth, against rounding.
+const MORE: f64 = 1.0 + 1e-9;
+
 impl Bounds {
     fn new(n: usize, centres: &Matrix) -> Bounds {
         let none = vec![0.0; centres.rows()];
         let rows = vec![Gap { gap: f32::NEG_INFINITY, lower: f32::NEG_INFINITY }; n];
-        Bounds { rows, centres: centres.clone(), own: none.clone(), others: none, strikes: 0 }
+        let (own, others, last) = (none.clone(), none.clone(), none.clone());
+        Bounds { rows, centres: centres.clone(), own, others, last, ways: none, strikes: 0 }
     }
 
     /// Takes note of where the centres went.
     fn drift(&mut self, centres: &Matrix) {
         let way = |(a, b): (&[f64], &[f64])| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-        let ways: Vec<f64> = self.centres.iter().zip(centres.iter()).map(way).collect();
+        self.ways = self.centres.iter().zip(centres.iter()).map(way).collect();
         let (mut most, mut next, mut at) = (0.0, 0.0, usize::MAX);
-        for (c, &way) in ways.iter().enumerate() {
+        for (c, &way) in self.ways.iter().enumerate() {
             if way > most {
                 (next, most, at) = (most, way, c);
             } else if way > next {
                 next = way;
             }
         }
-        // A little more than the truth, against rounding.
-        const MORE: f64 = 1.0 + 1e-9;
-        for c in 0..ways.len() {
-            self.own[c] += ways[c] * MORE;
-            self.others[c] += if c == at { next } else { most } * MORE;
+        for c in 0..self.ways.len() {
+            self.own[c] += self.ways[c] * MORE;
+            self.last[c] = if c == at { next } else { most } * MORE;
+            self.others[c] += self.last[c];
         }
         self.centres.clone_from(centres);
     }

@@ -7,4 +7,4 @@ pub(crate) mod simd;
 pub(crate) mod two_nearest;
 
 pub use nearest::Kernel;
-pub(crate) use nearest::{Centres, Measure, Sums};
+pub(crate) use nearest::{Centres, Doubt, Measure, Sums};

@@ -51,7 +51,7 @@ impl Method for BlpKmeans {
         constraints: "hard: kept; soft (with a confidence or a weight): broken where that is cheaper",
         cost: "O(n·k·dims) per iteration plus exact assignment of the constrained rows",
         measured: "",
-        listens: Listens::Hard,
+        listens: Listens::Priced,
         sparse: true,
         sizes: false,
         represents: false,
@@ -223,6 +223,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn soft_constraints_that_contradict_each_other_are_weighed() {
+        let mut given = ConstraintSet::new(4);
+        for (kind, weight) in [(Kind::MustLink, 1.0), (Kind::CannotLink, 9.0)] {
+            given.add_weighted_pair(kind, 0, 1, weight, Origin::default()).unwrap();
+        }
+        let run = run(&[0.0, 1.0, 9.0, 10.0], &given, "1");
+        assert_ne!(run.labels[0], run.labels[1]);
+        assert_eq!(run.violations.broken(), 1);
+        // Without weights nothing can be weighed.
+        let mut given = ConstraintSet::new(4);
+        given.add_pair(Kind::MustLink, 0, 1).unwrap();
+        given.add_pair(Kind::CannotLink, 0, 1).unwrap();
+        let data = Dataset::dense(&[0.0, 1.0, 9.0, 10.0], 1).unwrap();
+        let refused = Job::new("blp-kmeans", 2).run(&RunContext::new(1).with_threads(1), &data, &given);
+        assert!(matches!(refused, Err(crate::error::Error::Contradiction(_))));
     }
 
     #[test]

@@ -202,8 +202,17 @@ pub enum Listens {
     No,
     /// It prefers to keep them.
     Soft,
+    /// It keeps those without a weight and pays a price for breaking the others.
+    Priced,
     /// It keeps every one, or proves or reports that it cannot.
     Hard,
+}
+
+impl Listens {
+    /// Does it keep constraints that have no weight?
+    pub fn obeys(self) -> bool {
+        matches!(self, Listens::Hard | Listens::Priced)
+    }
 }
 
 /// What a table entry says about a method.

@@ -115,7 +115,7 @@ impl Job {
         ks: &[usize],
     ) -> Option<Result<Vec<Clustering>>> {
         let entry = methods::find(&self.method).ok()?;
-        if entry.info.listens == Listens::Hard
+        if entry.info.listens.obeys()
             || self.metric.is_some()
             || ks.is_empty()
             || ks.iter().any(|&k| k == 0 || k > data.n())
@@ -164,15 +164,19 @@ impl Job {
             let rows: Vec<u64> = (0..chunklets.len() as u32).map(|c| chunklets.members(c).len() as u64).collect();
             sizes::check(&rows, chunklets.graph(), self.k, bounds).map_err(Error::Sizes)
         };
-        // Constraints are doubted only by methods that would keep them.
-        let keeps = entry.info.listens == Listens::Hard;
+        // Constraints are doubted only by methods that would keep them: all, or those of at least this weight.
+        let keeps = match entry.info.listens {
+            Listens::Hard => Some(0.0),
+            Listens::Priced => Some(f64::INFINITY),
+            Listens::Soft | Listens::No => None,
+        };
         let trust = match self.trust {
             // Who picks a method that only obeys wants to be obeyed.
             Trust::Auto if !entry.info.represents => Trust::Hard,
             trust if self.k > 1 && !given.is_empty() => trust,
             _ => Trust::Hard,
         };
-        let looked = keeps.then(|| trust::look(given, self.k, trust)).transpose()?;
+        let looked = keeps.map(|weight| trust::look(given, weight, self.k, trust)).transpose()?;
         if let Some(chunklets) = looked.as_ref().and_then(|l| l.kept_by(self.k)) {
             fits_sizes(chunklets)?;
         }

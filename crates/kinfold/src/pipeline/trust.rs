@@ -189,9 +189,9 @@ pub(super) fn rows_to_judge<F: Float>(data: &Dataset<'_, F>) -> Result<Option<Ta
     Scaling::TfIdf.fit(data).ok().map(|transform| transform.apply(data)).transpose()
 }
 
-/// Refuses what no trust can save.
-pub(super) fn look(given: &ConstraintSet, k: usize, trust: Trust) -> Result<Looked> {
-    let (chunklets, conflicts) = given.close_lenient(0.0)?;
+/// Refuses what no trust can save among the constraints of at least this weight.
+pub(super) fn look(given: &ConstraintSet, weight: f64, k: usize, trust: Trust) -> Result<Looked> {
+    let (chunklets, conflicts) = given.close_lenient(weight)?;
     let mut looked = Looked { chunklets, conflicts, infeasible: None };
     if !looked.conflicts.is_empty() {
         return if trust == Trust::Hard { Err(Error::Contradiction(looked.conflicts)) } else { Ok(looked) };
@@ -318,7 +318,7 @@ pub fn assess<F: Float>(
     k: usize,
     trust: Trust,
 ) -> Result<Assessment> {
-    let looked = look(given, k, trust)?;
+    let looked = look(given, 0.0, k, trust)?;
     if trust == Trust::Hard {
         return Ok(Assessment::new(Verdict::Hard, "the constraints are proven"));
     }

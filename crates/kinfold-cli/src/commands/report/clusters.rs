@@ -335,7 +335,7 @@ impl Run<'_> {
         let method = self.json["method"].as_str().unwrap_or("?");
         match methods::find(method).map(|e| e.info.listens) {
             Ok(Listens::No) => format!("{method} does not look at constraints"),
-            Ok(Listens::Soft) => {
+            Ok(Listens::Soft | Listens::Priced) => {
                 format!("{method} weighs constraints against distances; methods marked hard keep them")
             }
             _ => "the constraints cannot all hold; kinfold check shows the chain".to_owned(),
