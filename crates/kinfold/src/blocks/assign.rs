@@ -15,6 +15,7 @@ mod search;
 use std::ops::Range;
 
 use crate::blocks::matching::Matcher;
+use crate::blocks::units::FREE;
 use crate::constraints::Graph;
 use crate::context::RunContext;
 use colour::Verdict;
@@ -95,6 +96,8 @@ pub struct Assigner {
     /// Units without any edge.
     free: Vec<u32>,
     components: Vec<Component>,
+    /// Component of each unit, `FREE` without any edge.
+    component_of: Vec<u32>,
     /// Components of kind General.
     general: u64,
     /// Are good labels enough, without proof?
@@ -146,8 +149,12 @@ impl Assigner {
             };
             components.push(Component { vertices, net, kind, remembered: None });
         }
+        let mut component_of = vec![FREE; units];
+        for (number, component) in components.iter().enumerate() {
+            component.vertices.iter().for_each(|&v| component_of[v as usize] = number as u32);
+        }
         let general = components.iter().filter(|c| matches!(c.kind, Kind::General)).count() as u64;
-        Assigner { k, units, free, components, general, quick: false }
+        Assigner { k, units, free, components, component_of, general, quick: false }
     }
 
     /// The same for callers that assign thousands of times and need good labels, not proofs: components beyond trees,
@@ -199,25 +206,27 @@ impl Assigner {
         Ok(result)
     }
 
-    /// The same for some components: `row_of` says which row of `costs` a unit has, `u32::MAX` for units of other
-    /// components and units without cannot-links, which are not written.
+    /// The same for the units of some components, `row_of` says which row of `costs` each has; others are not written.
     pub fn assign_some(
         &mut self,
         ctx: &RunContext,
         costs: &[f64],
-        row_of: &[u32],
+        (some, row_of): (&[u32], &[u32]),
         previous: Option<&[u32]>,
         out: &mut [u32],
     ) -> Result<Assigned, Stuck> {
         debug_assert_eq!(row_of.len(), self.units);
-        self.solve(ctx, costs, Some(row_of), previous, out)
+        let mut which: Vec<u32> = some.iter().map(|&u| self.component_of[u as usize]).filter(|&c| c != FREE).collect();
+        which.sort_unstable();
+        which.dedup();
+        self.solve(ctx, costs, Some((&which, row_of)), previous, out)
     }
 
     fn solve(
         &mut self,
         ctx: &RunContext,
         costs: &[f64],
-        row_of: Option<&[u32]>,
+        some: Option<(&[u32], &[u32])>,
         previous: Option<&[u32]>,
         out: &mut [u32],
     ) -> Result<Assigned, Stuck> {
@@ -226,33 +235,48 @@ impl Assigner {
         let mut result = Assigned { cost: 0.0, exact: true, heuristic_components: 0 };
         let nodes = (NODES_PER_CALL / self.general.max(1)).clamp(NODES.start, NODES.end);
         let nodes = if self.quick { 0 } else { nodes };
-        let solved = ctx.pool.map_chunks_mut(&mut self.components, TASK, |start, chunk| {
+        let row_of = some.map(|s| s.1);
+        let mut asked: Vec<(usize, &mut Component)> = match some {
+            None => self.components.iter_mut().enumerate().collect(),
+            Some((which, _)) => pick(&mut self.components, which),
+        };
+        let solved = ctx.pool.map_chunks_mut(&mut asked, TASK, |_, chunk| {
             let mut scratch = Scratch { matcher: Matcher::new(), costs: Vec::new() };
-            let solve = |(i, component): (usize, &mut Component)| {
-                let asked = row_of.is_none_or(|rows| rows[component.vertices[0] as usize] != u32::MAX);
-                asked.then(|| component.solve(ctx, k, costs, row_of, previous, (start + i) as u64, nodes, &mut scratch))
+            let solve = |(i, component): &mut (usize, &mut Component)| {
+                component.solve(ctx, k, costs, row_of, previous, *i as u64, nodes, &mut scratch)
             };
-            chunk.iter_mut().enumerate().map(solve).collect::<Vec<_>>()
+            chunk.iter_mut().map(solve).collect::<Vec<_>>()
         });
         let mut stuck: Option<Stuck> = None;
-        for (component, solution) in self.components.iter().zip(solved.into_iter().flatten()) {
+        for ((_, component), solution) in asked.iter().zip(solved.into_iter().flatten()) {
             match solution {
-                None => {}
-                Some(Ok((cost, labels, exact))) => {
+                Ok((cost, labels, exact)) => {
                     component.vertices.iter().zip(labels).for_each(|(&v, c)| out[v as usize] = c);
                     result.cost += cost;
                     result.exact &= exact;
                     result.heuristic_components += usize::from(!exact);
                 }
                 // A proof says more than a failure to find.
-                Some(Err(proven)) if stuck.as_ref().is_none_or(|s| proven && !s.proven) => {
+                Err(proven) if stuck.as_ref().is_none_or(|s| proven && !s.proven) => {
                     stuck = Some(Stuck { vertices: component.vertices.clone(), proven });
                 }
-                Some(Err(_)) => {}
+                Err(_) => {}
             }
         }
         stuck.map_or(Ok(result), Err)
     }
+}
+
+/// Some components (ascending) with their numbers.
+fn pick<'a>(components: &'a mut [Component], which: &[u32]) -> Vec<(usize, &'a mut Component)> {
+    let (mut rest, mut passed) = (components, 0);
+    let mut some = Vec::with_capacity(which.len());
+    for &c in which {
+        let (upto, after) = rest.split_at_mut(c as usize + 1 - passed);
+        some.extend(upto.last_mut().map(|last| (c as usize, last)));
+        (rest, passed) = (after, c as usize + 1);
+    }
+    some
 }
 
 /// Buffers that small components reuse.

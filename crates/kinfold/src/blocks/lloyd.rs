@@ -7,6 +7,8 @@
 use std::hash::{Hash, Hasher};
 
 use super::assign::Assigner;
+use super::clashes::Clashes;
+use super::moved::Moved;
 use super::passes::Passes;
 use super::sizes::{Bounds, assign_sized};
 use super::units::{FREE, Units};
@@ -135,42 +137,6 @@ impl Clashing<'_> {
     }
 }
 
-/// Finds who clashes; made once per run.
-struct Finder {
-    /// Component of each unit, `FREE` without cannot-links.
-    component: Vec<u32>,
-    members: Vec<Vec<u32>>,
-    row_of: Vec<u32>,
-    units: Vec<u32>,
-}
-
-impl Finder {
-    fn new<F: Float>(units: &Units<'_, F>) -> Finder {
-        let members = units.graph.components();
-        let mut component = vec![FREE; units.bound()];
-        for (number, of) in members.iter().enumerate() {
-            of.iter().for_each(|&u| component[u as usize] = number as u32);
-        }
-        Finder { component, members, row_of: vec![FREE; units.bound()], units: Vec::new() }
-    }
-
-    /// The units of components in which `near` breaks a cannot-link.
-    fn find<F: Float>(&mut self, units: &Units<'_, F>, near: &[u32]) {
-        self.units.iter().for_each(|&u| self.row_of[u as usize] = FREE);
-        self.units.clear();
-        for (a, b) in units.graph.edges() {
-            if near[a as usize] == near[b as usize] && self.row_of[a as usize] == FREE {
-                for &u in &self.members[self.component[a as usize] as usize] {
-                    self.row_of[u as usize] = 0;
-                    self.units.push(u);
-                }
-            }
-        }
-        self.units.sort_unstable();
-        self.units.iter().enumerate().for_each(|(row, &u)| self.row_of[u as usize] = row as u32);
-    }
-}
-
 /// Each unit to its nearest centre, whatever the cannot-links say.
 pub struct Nearest;
 
@@ -256,7 +222,7 @@ impl Place for Exact {
         previous: Option<&[u32]>,
         out: &mut [u32],
     ) -> Result<bool> {
-        let placed = self.0.assign_some(ctx, clashing.costs, clashing.row_of, previous, out);
+        let placed = self.0.assign_some(ctx, clashing.costs, (clashing.units, clashing.row_of), previous, out);
         Ok(placed.map_err(|stuck| Error::DeadEnd(stuck.to_string()))?.exact)
     }
 }
@@ -290,15 +256,16 @@ pub fn lloyd<F: Float>(
     let steady = m == 0 || place.monotone();
     let mut wander = Wander::default();
     let needs = if m == 0 { Needs::Nobody } else { place.needs() };
-    let mut finder = (needs == Needs::Clashing).then(|| Finder::new(units));
+    let mut clashes = (needs == Needs::Clashing).then(|| Clashes::new(units));
     let mut passes = Passes::new(units.data, k);
+    let mut moved = Moved::new(units, k);
     let looked_at = units.looked_at();
     let (mut unit_passes, mut found) = (Passes::new(&looked_at, k), vec![0u32; looked_at.n()]);
     for iteration in 0..limits.max_iter.max(1) {
         let mut changed = passes.step(&ctx.pool, &centres, &mut labels) > 0;
         let mut sums = passes.sums.clone();
         if m > 0 {
-            let proven = match &mut finder {
+            let proven = match &mut clashes {
                 None if needs == Needs::All => {
                     let costs = units.costs(&ctx.pool, &centres);
                     place.look(ctx, &centres);
@@ -306,20 +273,20 @@ pub fn lloyd<F: Float>(
                 }
                 None => {
                     unit_passes.step(&ctx.pool, &centres, &mut found);
-                    unit_labels = units.nearest(&labels, &found);
+                    unit_labels = units.nearest(&ctx.pool, &labels, &found);
                     true
                 }
-                Some(finder) => {
+                Some(clashes) => {
                     unit_passes.step(&ctx.pool, &centres, &mut found);
-                    unit_labels = units.nearest(&labels, &found);
-                    finder.find(units, &unit_labels);
-                    let costs = units.costs_of(&ctx.pool, &centres, &finder.units);
-                    let clashing = Clashing { k, units: &finder.units, costs: &costs, row_of: &finder.row_of };
+                    unit_labels = units.nearest(&ctx.pool, &labels, &found);
+                    clashes.find(&unit_labels);
+                    let costs = units.costs_of(&ctx.pool, &centres, &clashes.units);
+                    let clashing = Clashing { k, units: &clashes.units, costs: &costs, row_of: &clashes.row_of };
                     place.place_clashing(ctx, &clashing, previous_units.as_deref(), &mut unit_labels)?
                 }
             };
             exact &= proven;
-            units.settle(&ctx.pool, &labels, &unit_labels, &mut sums);
+            moved.apply(&ctx.pool, units, &labels, &unit_labels, &mut sums);
             changed |= previous_units.as_ref() != Some(&unit_labels);
             previous_units = Some(unit_labels.clone());
         }

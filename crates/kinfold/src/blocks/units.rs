@@ -22,6 +22,8 @@ pub struct Units<'a, F> {
     bound: Vec<u32>,
     /// Unit of each row, `FREE` for free rows; empty when all rows are free.
     unit_of: Vec<u32>,
+    /// The first row of each unit.
+    first_row: Vec<u32>,
     points: Table<f64>,
     /// Total row weight of each unit.
     pub weight: Vec<f64>,
@@ -92,8 +94,22 @@ impl<'a, F: Float> Units<'a, F> {
             Rows::Dense(_) => Table::select(&points.lend(), &several.iter().map(|&u| u as usize).collect::<Vec<_>>()),
             Rows::Sparse(_) => Table::Dense { values: Vec::new(), dims: data.dims() },
         };
+        let first_row = bound.iter().map(|&c| chunklets.members(c)[0]).collect();
         let moments = OnceLock::new();
-        Units { data, chunklets, bound, unit_of, points, weight, scatter, graph, several, several_means, moments }
+        Units {
+            data,
+            chunklets,
+            bound,
+            unit_of,
+            first_row,
+            points,
+            weight,
+            scatter,
+            graph,
+            several,
+            several_means,
+            moments,
+        }
     }
 
     /// Number of bound units.
@@ -138,51 +154,18 @@ impl<'a, F: Float> Units<'a, F> {
     }
 
     /// The nearest centre of every unit, given that of every row and of what has to be looked at.
-    pub fn nearest(&self, of_rows: &[u32], looked_at: &[u32]) -> Vec<u32> {
+    pub fn nearest(&self, pool: &Pool, of_rows: &[u32], looked_at: &[u32]) -> Vec<u32> {
         if self.data.is_sparse() {
             return looked_at.to_vec();
         }
         // A unit of one row is where its row is.
-        let mut labels: Vec<u32> = (0..self.bound()).map(|unit| of_rows[self.members(unit)[0] as usize]).collect();
+        let mut labels = vec![0; self.bound()];
+        pool.map_chunks_mut(&mut labels, 16_384, |start, labels| {
+            let first = &self.first_row[start..];
+            labels.iter_mut().zip(first).for_each(|(label, &row)| *label = of_rows[row as usize]);
+        });
         self.several.iter().zip(looked_at).for_each(|(&unit, &label)| labels[unit as usize] = label);
         labels
-    }
-
-    /// Moves the rows of units from the clusters of their nearest centres (`of_rows`) to those of their units.
-    pub fn settle(&self, pool: &Pool, of_rows: &[u32], unit_labels: &[u32], sums: &mut Sums) {
-        let (k, dims) = (sums.weights.len(), self.data.dims());
-        let parts = pool.map_chunks(unit_labels.len(), 16_384, |range| {
-            let mut part: Option<Sums> = None;
-            for (unit, &to) in range.clone().zip(&unit_labels[range]) {
-                for &row in self.members(unit) {
-                    let from = of_rows[row as usize];
-                    if from != to {
-                        let part = part.get_or_insert_with(|| Sums::zeros(k, dims));
-                        let weight = self.data.weight(row as usize);
-                        part.weights[from as usize] -= weight;
-                        part.weights[to as usize] += weight;
-                        self.data.add_row(row as usize, -weight, part.values.row_mut(from as usize));
-                        self.data.add_row(row as usize, weight, part.values.row_mut(to as usize));
-                    }
-                }
-            }
-            part
-        });
-        parts.iter().flatten().for_each(|part| sums.add(part));
-        if self.data.weights().is_some() && sums.weights.iter().any(|w| *w != 0.0 && w.abs() < 1e-9) {
-            // Rounding in a cluster that lost all its rows.
-            let mut rows = vec![0usize; k];
-            of_rows
-                .iter()
-                .enumerate()
-                .filter(|(row, _)| self.unit_of(*row) == FREE)
-                .for_each(|(_, &c)| rows[c as usize] += 1);
-            unit_labels.iter().for_each(|&c| rows[c as usize] += 1);
-            for c in (0..k).filter(|&c| rows[c] == 0) {
-                sums.weights[c] = 0.0;
-                sums.values.row_mut(c).fill(0.0);
-            }
-        }
     }
 
     /// Σ w‖x − centre‖² of all rows, given the sums of their clusters: from the moments of the rows, so that no row is

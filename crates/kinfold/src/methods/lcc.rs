@@ -7,8 +7,10 @@
 //! Cost per sweep O(n·k·dims + cannot-links); distances beyond the nearest are computed for clashing pairs only.
 
 use super::{Clustering, Info, Listens, Method, Problem};
+use crate::blocks::clashes::Clashes;
 use crate::blocks::lloyd::{self, Exact, Limits, Nearest, Outcome, lloyd};
 use crate::blocks::means;
+use crate::blocks::moved::Moved;
 use crate::blocks::passes::Passes;
 use crate::blocks::restarts;
 use crate::blocks::seeding;
@@ -156,22 +158,25 @@ impl Lcc {
         mut rng: Rng,
     ) -> (usize, Outcome) {
         let (params, k) = (&self.0, centres.rows());
-        let mut order: Vec<u32> = (0..units.bound() as u32).collect();
         let points = units.points();
         let mut pairs = Pairs::new(units, params.lambda);
         let mut labels = vec![0u32; units.data.n()];
         let mut previous: Vec<u32> = Vec::new();
-        let mut best: Option<(usize, f64, Vec<u32>)> = None;
+        let (mut best, mut best_labels) = ((usize::MAX, f64::INFINITY), (labels.clone(), vec![0; units.bound()]));
         let mut trace = Vec::new();
         let mut termination = Termination::MaxIterations;
         let (mut idle, mut calm) = (0, 0);
         let mut passes = Passes::new(units.data, k);
         let looked_at = units.looked_at();
         let (mut unit_passes, mut found) = (Passes::new(&looked_at, k), vec![0u32; looked_at.n()]);
+        let (mut clashes, mut moved) = (Clashes::new(units), Moved::new(units, k));
         for _ in 0..params.sweeps {
             let changed = passes.step(&ctx.pool, &centres, &mut labels) > 0;
             unit_passes.step(&ctx.pool, &centres, &mut found);
-            let nearest = units.nearest(&labels, &found);
+            let nearest = units.nearest(&ctx.pool, &labels, &found);
+            // Elsewhere a sweep changes nothing.
+            clashes.find(&nearest);
+            let mut order = clashes.units.clone();
             if params.order == SweepOrder::Random {
                 rng.shuffle(&mut order);
             }
@@ -179,20 +184,19 @@ impl Lcc {
             let conflicts = placed.run(&order, &mut pairs, params.alpha);
             let mut unit_labels = placed.labels;
             let mut sums = passes.sums.clone();
-            units.settle(&ctx.pool, &labels, &unit_labels, &mut sums);
+            moved.apply(&ctx.pool, units, &labels, &unit_labels, &mut sums);
             let label = |row: usize| match units.unit_of(row) {
                 FREE => labels[row],
                 unit => unit_labels[unit as usize],
             };
             let cost = units.cost(&ctx.pool, &centres, &sums, label);
             trace.push(cost);
-            let broken =
-                units.graph.edges().filter(|&(a, b)| unit_labels[a as usize] == unit_labels[b as usize]).count();
+            let broken = clashes.broken(&unit_labels);
             idle += 1;
-            if best.as_ref().is_none_or(|b| (broken, cost) < (b.0, b.1)) {
-                let mut all = labels.clone();
-                units.spread(&unit_labels, &mut all);
-                best = Some((broken, cost, all));
+            if (broken, cost) < best {
+                best = (broken, cost);
+                best_labels.0.copy_from_slice(&labels);
+                best_labels.1.copy_from_slice(&unit_labels);
                 idle = 0;
             }
             // The same labels again and no pull on the centres: further sweeps would be the same.
@@ -217,13 +221,14 @@ impl Lcc {
                 break;
             }
         }
-        let (broken, _, labels) = best.unwrap_or((usize::MAX, f64::INFINITY, labels));
+        let (mut labels, unit_labels) = best_labels;
+        units.spread(&unit_labels, &mut labels);
         let (found, weights) = means::means(units.data, &labels, k);
         for c in (0..k).filter(|&c| weights[c] > 0.0) {
             centres.row_mut(c).copy_from_slice(found.row(c));
         }
         trace.push(means::sum_of_squares_around(units.data, &labels, &centres));
-        (broken, Outcome { labels, centres, trace, termination, exact: true })
+        (best.0, Outcome { labels, centres, trace, termination, exact: true })
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::blocks::lloyd::assign_nearest;
+use crate::blocks::par::Pool;
 use crate::constraints::{ConstraintSet, Kind};
 use crate::data::Dataset;
 use crate::pipeline::Job;
@@ -24,7 +25,7 @@ fn sweep(rows: &[f64], given: &ConstraintSet, centres: &[f64], lambda: f64) -> (
     let mut pairs = Pairs::new(&units, lambda);
     let of_rows = assign_nearest(&RunContext::new(0), &data, &centres);
     let looked_at = assign_nearest(&RunContext::new(0), &units.looked_at(), &centres);
-    let labels = units.nearest(&of_rows, &looked_at);
+    let labels = units.nearest(&Pool::new(1), &of_rows, &looked_at);
     let mut placed = Sweep { labels, rows: Rows::new(&units, &centres) };
     let order: Vec<u32> = (0..units.bound() as u32).collect();
     let conflicts = placed.run(&order, &mut pairs, 2.0);

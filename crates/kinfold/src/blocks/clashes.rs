@@ -1,0 +1,50 @@
+//! Which units cannot all have their nearest centre: those of components of the cannot-link graph in which an edge joins
+//! two units with the same one. Everywhere else the nearest centres are the answer.
+
+use super::units::{FREE, Units};
+use crate::data::Float;
+
+/// Finds who clashes; made once per run.
+pub(crate) struct Clashes {
+    edges: Vec<(u32, u32)>,
+    /// Component of each unit, `FREE` without cannot-links.
+    component: Vec<u32>,
+    members: Vec<Vec<u32>>,
+    /// Unit → its place in `units`, `FREE` for the others.
+    pub(crate) row_of: Vec<u32>,
+    /// Those that were found, ascending.
+    pub(crate) units: Vec<u32>,
+}
+
+impl Clashes {
+    pub(crate) fn new<F: Float>(units: &Units<'_, F>) -> Clashes {
+        let members = units.graph.components();
+        let mut component = vec![FREE; units.bound()];
+        for (number, of) in members.iter().enumerate() {
+            of.iter().for_each(|&u| component[u as usize] = number as u32);
+        }
+        let edges = units.graph.edges().collect();
+        Clashes { edges, component, members, row_of: vec![FREE; units.bound()], units: Vec::new() }
+    }
+
+    /// Looks at the nearest centres of the units.
+    pub(crate) fn find(&mut self, near: &[u32]) {
+        self.units.iter().for_each(|&u| self.row_of[u as usize] = FREE);
+        self.units.clear();
+        for &(a, b) in &self.edges {
+            if near[a as usize] == near[b as usize] && self.row_of[a as usize] == FREE {
+                for &u in &self.members[self.component[a as usize] as usize] {
+                    self.row_of[u as usize] = 0;
+                    self.units.push(u);
+                }
+            }
+        }
+        self.units.sort_unstable();
+        self.units.iter().enumerate().for_each(|(row, &u)| self.row_of[u as usize] = row as u32);
+    }
+
+    /// Cannot-links that a labelling of the units breaks.
+    pub(crate) fn broken(&self, labels: &[u32]) -> usize {
+        self.edges.iter().filter(|&&(a, b)| labels[a as usize] == labels[b as usize]).count()
+    }
+}
