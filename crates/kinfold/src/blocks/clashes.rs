@@ -1,6 +1,7 @@
 //! Which units cannot all have their nearest centre: those of components of the cannot-link graph in which an edge joins
 //! two units with the same one. Everywhere else the nearest centres are the answer.
 
+use super::par::Pool;
 use super::units::{FREE, Units};
 use crate::data::Float;
 
@@ -28,11 +29,15 @@ impl Clashes {
     }
 
     /// Looks at the nearest centres of the units.
-    pub(crate) fn find(&mut self, near: &[u32]) {
+    pub(crate) fn find(&mut self, pool: &Pool, near: &[u32]) {
         self.units.iter().for_each(|&u| self.row_of[u as usize] = FREE);
         self.units.clear();
-        for &(a, b) in &self.edges {
-            if near[a as usize] == near[b as usize] && self.row_of[a as usize] == FREE {
+        let found = pool.map_chunks(self.edges.len(), 8192, |range| {
+            let clash = |&(a, b): &(u32, u32)| (near[a as usize] == near[b as usize]).then_some(a);
+            self.edges[range].iter().filter_map(clash).collect::<Vec<u32>>()
+        });
+        for a in found.into_iter().flatten() {
+            if self.row_of[a as usize] == FREE {
                 for &u in &self.members[self.component[a as usize] as usize] {
                     self.row_of[u as usize] = 0;
                     self.units.push(u);

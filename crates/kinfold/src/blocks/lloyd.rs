@@ -279,7 +279,7 @@ pub fn lloyd<F: Float>(
                 Some(clashes) => {
                     unit_passes.step(&ctx.pool, &centres, &mut found);
                     unit_labels = units.nearest(&ctx.pool, &labels, &found);
-                    clashes.find(&unit_labels);
+                    clashes.find(&ctx.pool, &unit_labels);
                     let costs = units.costs_of(&ctx.pool, &centres, &clashes.units);
                     let clashing = Clashing { k, units: &clashes.units, costs: &costs, row_of: &clashes.row_of };
                     place.place_clashing(ctx, &clashing, previous_units.as_deref(), &mut unit_labels)?

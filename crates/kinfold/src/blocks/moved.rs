@@ -1,10 +1,11 @@
 //! Rows of units that are not in the cluster of their own nearest centre, as a correction to the sums of all rows by
 //! nearest centre. From one iteration to the next few rows change either side, and only those are read.
-//! Cost O(rows of units) to look, O(dims) for each row that changed; memory 16 bytes a row of a unit.
+//! Dense rows of units are copied side by side: fetched from all over memory they cost more than the pass over all rows.
+//! Cost O(rows of units) to look, O(dims) for each row that changed; memory 16 bytes a row of a unit and the copy.
 
 use super::par::Pool;
 use super::units::Units;
-use crate::data::{Dataset, Float};
+use crate::data::{Dataset, Float, Rows};
 use crate::kernels::Sums;
 
 /// Rows of units per task.
@@ -13,20 +14,28 @@ const TASK: usize = 16_384;
 const NOWHERE: u32 = u32::MAX;
 
 /// See the module.
-pub(crate) struct Moved {
+pub(crate) struct Moved<F> {
     /// Row, unit, nearest centre of the row and cluster of the unit when last looked at; by unit.
     rows: Vec<(u32, u32, u32, u32)>,
+    /// Dense rows in the same order; empty for sparse ones.
+    values: Vec<F>,
     correction: Sums,
 }
 
-impl Moved {
-    pub(crate) fn new<F: Float>(units: &Units<'_, F>, k: usize) -> Moved {
+impl<F: Float> Moved<F> {
+    pub(crate) fn new(units: &Units<'_, F>, k: usize) -> Moved<F> {
         let of = |unit: usize| units.members(unit).iter().map(move |&row| (row, unit as u32, NOWHERE, NOWHERE));
-        Moved { rows: (0..units.bound()).flat_map(of).collect(), correction: Sums::zeros(k, units.data.dims()) }
+        let rows: Vec<_> = (0..units.bound()).flat_map(of).collect();
+        let mut values = Vec::new();
+        if let Rows::Dense(dense) = units.data.rows() {
+            values.reserve_exact(rows.len() * units.data.dims());
+            rows.iter().for_each(|r| values.extend_from_slice(dense.row(r.0 as usize)));
+        }
+        Moved { rows, values, correction: Sums::zeros(k, units.data.dims()) }
     }
 
     /// Moves the rows of units from the clusters of their nearest centres (`of_rows`) to those of their units.
-    pub(crate) fn apply<F: Float>(
+    pub(crate) fn apply(
         &mut self,
         pool: &Pool,
         units: &Units<'_, F>,
@@ -35,9 +44,10 @@ impl Moved {
         sums: &mut Sums,
     ) {
         let (k, dims) = (sums.weights.len(), units.data.dims());
-        let parts = pool.map_chunks_mut(&mut self.rows, TASK, |_, rows| {
+        let values = &self.values;
+        let parts = pool.map_chunks_mut(&mut self.rows, TASK, |start, rows| {
             let mut part: Option<Sums> = None;
-            for (row, unit, from, to) in rows {
+            for (at, (row, unit, from, to)) in (start..).zip(rows) {
                 let (old, new) = ((*from, *to), (of_rows[*row as usize], unit_labels[*unit as usize]));
                 if old == new {
                     continue;
@@ -53,7 +63,10 @@ impl Moved {
                 };
                 for (a, b) in ways.into_iter().filter(|(a, b)| a != b) {
                     let part = part.get_or_insert_with(|| Sums::zeros(k, dims));
-                    carry(units.data, *row as usize, a as usize, b as usize, part);
+                    match values.get(at * dims..(at + 1) * dims) {
+                        Some(x) => carry_dense(x, units.data.weight(*row as usize), a as usize, b as usize, part),
+                        None => carry(units.data, *row as usize, a as usize, b as usize, part),
+                    }
                 }
             }
             part
@@ -73,6 +86,13 @@ pub(crate) fn carry<F: Float>(data: &Dataset<'_, F>, row: usize, from: usize, to
     sums.weights[to] += weight;
     data.add_row(row, -weight, sums.values.row_mut(from));
     data.add_row(row, weight, sums.values.row_mut(to));
+}
+
+fn carry_dense<F: Float>(x: &[F], weight: f64, from: usize, to: usize, sums: &mut Sums) {
+    sums.weights[from] -= weight;
+    sums.weights[to] += weight;
+    sums.values.row_mut(from).iter_mut().zip(x).for_each(|(s, v)| *s -= weight * v.to_f64());
+    sums.values.row_mut(to).iter_mut().zip(x).for_each(|(s, v)| *s += weight * v.to_f64());
 }
 
 /// Weights that are no whole numbers leave rounding behind in a cluster that lost all its rows.

@@ -175,7 +175,7 @@ impl Lcc {
             unit_passes.step(&ctx.pool, &centres, &mut found);
             let nearest = units.nearest(&ctx.pool, &labels, &found);
             // Elsewhere a sweep changes nothing.
-            clashes.find(&nearest);
+            clashes.find(&ctx.pool, &nearest);
             let mut order = clashes.units.clone();
             if params.order == SweepOrder::Random {
                 rng.shuffle(&mut order);
