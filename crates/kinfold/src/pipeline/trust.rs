@@ -48,11 +48,14 @@ const WOULD_SHOW: f64 = 3.0;
 /// Without contradictions, more distrusted constraints than this share speak against the rows, not against them.
 const MOST_DISTRUSTED: f64 = 0.25;
 /// Rows that are looked at when there are more: all constrained ones and a sample of the others.
-const MOST_ROWS: usize = 20_000;
-const LEAST_FREE: usize = 5_000;
+const MOST_ROWS: usize = 10_000;
+const LEAST_FREE: usize = 4_000;
 /// Constrained rows, and constraints × k, beyond which the rows are not asked.
 const MOST_BOUND: usize = 200_000;
-const MOST_WORK: usize = 4_000_000;
+const MOST_WORK: usize = 1_000_000;
+/// Pairs beyond which some are asked first whether there is anything to doubt, and how many those are.
+const MANY: usize = 5_000;
+const SOME: usize = 2_000;
 /// Time for a repair.
 const REPAIR: Duration = Duration::from_secs(10);
 
@@ -272,6 +275,29 @@ impl Looked {
     }
 
     fn assess<F: Float>(
+        &self,
+        ctx: &RunContext,
+        data: &Dataset<'_, F>,
+        given: &ConstraintSet,
+        k: usize,
+        trust: Trust,
+    ) -> Result<Assessment> {
+        let pairs: Vec<usize> = pairs_that_count(given).map(|(i, _)| i).collect();
+        if trust == Trust::Auto && self.keepable(k) && pairs.len() > MANY {
+            // Evidence grows with every pair: if some thousands show no errors, the others hide few.
+            let mut asked = vec![false; given.pairs().len()];
+            let drawn = ctx.rng("trust-pairs", 0).sample(pairs.len(), SOME);
+            drawn.into_iter().for_each(|i| asked[pairs[i]] = true);
+            let some = given.map_pairs(|i, p| Some(if asked[i] { *p } else { Pair { weight: 0.0, ..*p } }));
+            let found = self.assess_all(ctx, data, &some, k, trust)?;
+            if found.verdict == Verdict::Hard && found.distrusted.is_empty() {
+                return Ok(found);
+            }
+        }
+        self.assess_all(ctx, data, given, k, trust)
+    }
+
+    fn assess_all<F: Float>(
         &self,
         ctx: &RunContext,
         data: &Dataset<'_, F>,
