@@ -1,14 +1,16 @@
 //! kinfold's own strategy and default: ask where the current clustering is probably wrong and where that matters. Each cluster
 //! has a core (its largest answered chunklet, or its middle row). Belief p_x over clusters: answered rows and, weakly, the
-//! clustering itself, spread over the graph of nearest rows. A row is worth bits per expected question × the uncertain mass
+//! clustering itself, spread over the graph of nearest rows, times how often a forest that was grown to reproduce the
+//! clustering puts x with the rows of each core. A row is worth bits per expected question × the uncertain mass
 //! a short walk from it reaches; two cores are worth P(same) × the smaller cluster, P from the edges that cross. The
 //! most valuable pair is asked: a row against the core it most probably belongs to. Cores are not compared where the graph
 //! says they are apart, which saves most of k²/2 questions. Cost O(n·(neighbours + k)·steps) per question, no n × n.
 
-use super::npu::{normalised, uncertainty};
-use super::place::{nearest_member, to_ask};
+use super::npu::{normalised, similarities, uncertainty};
+use super::place::{NOWHERE, nearest_member, to_ask};
 use super::supers::{cells, representative};
 use super::{Info, QueryStrategy, Question, Sight, State, Step};
+use crate::blocks::forest::Forest;
 use crate::constraints::Entailed;
 use crate::error::Result;
 
@@ -26,7 +28,7 @@ crate::params! {
     /// Parameters of `auto`.
     pub struct AutoParams {
         /// Answers after which a new clustering is asked for.
-        refresh: usize = 5, 1 => 100_000;
+        refresh: usize = 2, 1 => 100_000;
         /// How much a row that nobody asked about says through its cluster; an answered row says 1.
         prior: f64 = 0.05, 0 => 1;
         /// Share of its rows that the clustering is taken to have wrong before anything was asked.
@@ -45,10 +47,17 @@ crate::params! {
         worth: Worth = Worth::Bits;
         /// Ask about a row until its cluster is known.
         stick: bool = true;
+        /// How much a forest that imitates the clustering says beside the graph, as an exponent.
+        forest: f64 = 1.0, 0 => 10;
+        /// Its trees.
+        trees: usize = 50, 1 => 10_000;
         /// Clusters to think of when nobody says k.
         clusters: usize = 8, 2 => 1000;
     }
 }
+
+/// Rows that the forest learns from at most.
+const LEARN: usize = 1_500;
 
 /// See the module.
 pub struct Auto(AutoParams);
@@ -58,10 +67,10 @@ impl QueryStrategy for Auto {
     const INFO: Info = Info {
         name: "auto",
         summary: "the default: where the clustering is probably wrong and much depends on it",
-        paper: "kinfold's own; belief by label spreading (Zhou et al. 2004), bits per expected question (Xiong et al. 2014)",
+        paper: "kinfold's own; belief by label spreading (Zhou et al. 2004), bits per expected question and the forest (Xiong et al. 2014)",
         refits: true,
         k: "better with it",
-        cost: "O(n·(neighbours + k)·steps), a clustering every few answers",
+        cost: "O(n·((neighbours + k)·steps + trees·k)), a clustering every few answers",
     };
 
     fn new(params: AutoParams) -> Result<Self> {
@@ -199,7 +208,35 @@ impl<'a> View<'a> {
         }
         let mut view = View { sight, labels, params, k, heads, size, placed, belief: Vec::new(), says, crossing };
         view.belief = view.spread();
+        if params.forest > 0.0 {
+            view.imitate();
+        }
         view
+    }
+
+    /// Multiplies the beliefs with what a forest says that was grown to reproduce the clustering (Xiong et al. 2014): how
+    /// often a row shares a leaf with the rows of each core.
+    fn imitate(&mut self) {
+        let (n, k, sight) = (self.labels.len(), self.k, self.sight);
+        let all: Vec<u32> = (0..n as u32).collect();
+        let train: Vec<u32> = if n <= LEARN {
+            all.clone()
+        } else {
+            sight.rng("auto-train").sample(n, LEARN).into_iter().map(|r| r as u32).collect()
+        };
+        let answers = sight.partition.map_or(0, |p| p.answers);
+        let seed = sight.seed.wrapping_add(answers.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let (pool, rows) = (sight.ground.pool(), sight.ground.rows());
+        let forest = Forest::grow(pool, rows, self.labels, &train, self.params.trees, seed);
+        let owner = |row: usize| if self.placed[row] { self.labels[row] } else { NOWHERE };
+        let owners: Vec<u32> = (0..n).map(owner).collect();
+        for (belief, similar) in self.belief.chunks_exact_mut(k).zip(similarities(&forest, &owners, k, &all)) {
+            let (sum, total): (f64, f64) = (similar.iter().sum(), belief.iter().sum());
+            for (b, s) in belief.iter_mut().zip(similar) {
+                let share = if sum > 0.0 { 0.95 * s / sum } else { 0.95 / k as f64 } + 0.05 / k as f64;
+                *b = *b / total.max(1e-300) * share.powf(self.params.forest);
+            }
+        }
     }
 
     /// Label spreading: F ← a·S·F + (1 − a)·Y, S the affinities of each row made to sum to one.

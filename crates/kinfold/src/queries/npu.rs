@@ -136,26 +136,31 @@ impl Npu {
         };
         let seed = sight.seed.wrapping_add(sight.known.answers().wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let forest = Forest::grow(sight.ground.pool(), sight.ground.rows(), labels, &train, self.0.trees, seed);
-        let mut size = vec![0.0; l];
-        owners.iter().filter(|&&o| (o as usize) < l).for_each(|&o| size[o as usize] += 1.0);
-        let mut sums = vec![vec![0.0; l]; rows.len()];
-        for t in 0..forest.trees() {
-            let leaves = forest.leaves(t);
-            let mut counts = vec![0.0; forest.nodes(t) * l];
-            for (row, &o) in owners.iter().enumerate().filter(|(_, o)| (**o as usize) < l) {
-                counts[leaves[row] as usize * l + o as usize] += 1.0;
-            }
-            for (&row, sum) in rows.iter().zip(sums.iter_mut()) {
-                let leaf = leaves[row as usize] as usize;
-                sum.iter_mut().zip(&counts[leaf * l..(leaf + 1) * l]).for_each(|(s, c)| *s += c);
-            }
-        }
-        let trees = forest.trees() as f64;
-        for sum in &mut sums {
-            sum.iter_mut().zip(&size).for_each(|(s, z)| *s /= trees * f64::max(*z, 1.0));
-        }
-        sums
+        similarities(&forest, owners, l, rows)
     }
+}
+
+/// Mean similarity of each row in `rows` to each of `l` neighbourhoods; `owners` has that of every row, if any.
+pub(super) fn similarities(forest: &Forest, owners: &[u32], l: usize, rows: &[u32]) -> Vec<Vec<f64>> {
+    let mut size = vec![0.0; l];
+    owners.iter().filter(|&&o| (o as usize) < l).for_each(|&o| size[o as usize] += 1.0);
+    let mut sums = vec![vec![0.0; l]; rows.len()];
+    for t in 0..forest.trees() {
+        let leaves = forest.leaves(t);
+        let mut counts = vec![0.0; forest.nodes(t) * l];
+        for (row, &o) in owners.iter().enumerate().filter(|(_, o)| (**o as usize) < l) {
+            counts[leaves[row] as usize * l + o as usize] += 1.0;
+        }
+        for (&row, sum) in rows.iter().zip(sums.iter_mut()) {
+            let leaf = leaves[row as usize] as usize;
+            sum.iter_mut().zip(&counts[leaf * l..(leaf + 1) * l]).for_each(|(s, c)| *s += c);
+        }
+    }
+    let trees = forest.trees() as f64;
+    for sum in &mut sums {
+        sum.iter_mut().zip(&size).for_each(|(s, z)| *s /= trees * f64::max(*z, 1.0));
+    }
+    sums
 }
 
 #[cfg(test)]
