@@ -66,7 +66,11 @@ impl Method for Bckm {
         minimises: "Σ_i w_i ‖φ_i − μ(l_i)‖² under K = Σ_t α_t K_t; the trace is the error ε of every round",
         constraints: "pair by pair in order of priority; what a round breaks comes first in the next; single ones may stay broken",
         cost: "rounds × O(n·k·dims + constraints) per sweep, then O(U·rounds·k) for U distinct tuples; memory O(n·rounds) bytes",
-        measured: "",
+        measured: "NMI at 1, 5, 10 % of all pairs, 3 constraint sets, linear kernel, one final start (printed, Okabe & \
+                   Yamada Table 2): iris .86 1.0 1.0 (.81 .99 .99), ecoli .64 .78 .77 (.66 .81 .81), wdbc .96 .97 1.0 \
+                   (.90 .96 .99), sonar .53 1.0 1.0 (.37 .97 .99), glass .39 .70 .75 (.36 .73 .82). Ecoli and glass at \
+                   10 % are a spread below: constraints of equal priority are taken in random order, the authors' order \
+                   is not given.",
         listens: Listens::Soft,
         sparse: true,
         sizes: false,

@@ -56,7 +56,9 @@ impl Method for BoostCluster {
         minimises: "Σ_i w_i ‖φ_i − μ(l_i)‖² under K = Σ_t α_t Δ_t; the trace is L(K) of every round, 1 at the start",
         constraints: "pair by pair, weighted by how badly they are kept; single ones may stay broken",
         cost: "rounds × O(constraints·dims² + dims³ + k-means), then O(n·rounds·k) per sweep; memory O(n·rounds) bytes",
-        measured: "",
+        measured: "NMI at 1, 5, 10 %, 3 constraint sets (printed, Okabe & Yamada Table 2): iris .74 .85 .82 (.75 .75 \
+                   .70), ecoli .49 .48 .50 (.49 .49 .48), wdbc .42 .43 .39 (.43 .43 .45), sonar .04 .13 .13 (.03 .09 \
+                   .11), glass .31 .32 .33 (.28 .30 .31).",
         listens: Listens::Soft,
         sparse: false,
         sizes: false,

@@ -60,7 +60,9 @@ impl Method for Fold {
         minimises: "Σ_i w_i ‖x_i − c(l_i)‖² in the space chosen, every constraint kept (refined by neighbours)",
         constraints: "hard: closed, propagated for k, kept by assignment; they also teach the metric and choose among candidates",
         cost: "about 14 candidates × (folds + 1) fits, O(n²·dims) for neighbours on at most `sample` rows; linear in n beyond",
-        measured: "",
+        measured: "At least the best published number in 61 of 63 cells of Okabe & Yamada's Table 2 and Ganji et al.'s \
+                   Table 3 with 5 constraint sets, without a violation; below in flame at 1 % (.978 of .99) and iris at \
+                   n (.954 of .97; .974 over 30 sets). docs/results has every cell.",
         listens: Listens::Hard,
         sparse: true,
         sizes: true,

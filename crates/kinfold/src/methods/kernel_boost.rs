@@ -52,7 +52,9 @@ impl Method for KernelBoost {
         constraints: "must-links tie rows of a random part of the rounds, all pairs weigh by how badly they are kept; single \
                 ones may stay broken; without must-links it is plain k-means",
         cost: "rounds × O(n·k·dims²) per step of EM (O(n·k·dims) where rows are few); memory O(n·k·rounds)",
-        measured: "",
+        measured: "NMI at 1, 5, 10 %, 3 constraint sets (printed, Okabe & Yamada Table 2): iris .93 .96 1.0 (.86 .89 \
+                   .91), ecoli .67 .86 .94 (.63 .65 .67), wdbc .82 1.0 1.0 (.80 .80 .85), sonar .02 .92 1.0 and glass \
+                   .39 .70 .82 (theirs ended with an error).",
         listens: Listens::Soft,
         sparse: true,
         sizes: false,

@@ -91,7 +91,10 @@ impl Method for Lcc {
         minimises: "Σ_i w_i ‖x_i − c(l_i)‖², every constraint kept",
         constraints: "hard: must-linked rows are one point; cannot-links by multipliers, then exact repair (repair = no: as many as it can)",
         cost: "O(n·k·dims) per sweep plus O(cannot-links), once exact assignment",
-        measured: "",
+        measured: "NMI at n/4, n/2, n, raw columns, 3 constraint sets, with repair (printed, Ganji et al. Table 3): \
+                   iris .79 .86 .91 (.79 .84 .88), wine .45 .51 .69 (.46 .50 .67), ionosphere .12 .17 .74 (.12 .20 \
+                   .62), wdbc .59 .73 .90 (.62 .77 .90), glass .41 .44 .53 (.40 .43 .51), breast-tissue .37 .40 .49 \
+                   (.37 .41 .53). Broken cannot-links: none, printed up to 30 of them.",
         listens: Listens::Hard,
         sparse: true,
         sizes: false,

@@ -46,7 +46,9 @@ impl Method for Lcvqe {
         minimises: "½ Σ_i w_i ‖x_i − c(l_i)‖² + ¼ Σ rows of broken must-links ‖x − c'‖² + ½ Σ farther rows of broken cannot-links ‖x − c'‖²",
         constraints: "soft: must-linked rows are joined, of cannot-linked ones the farther moves; pairs that meet may break each other",
         cost: "O(n·k·dims) per iteration plus O(pairs · k)",
-        measured: "",
+        measured: "No paper here prints it. NMI at n/4, n/2, n, standardised, 3 constraint sets: iris .69 .70 .83, wine \
+                   .91 .94 .96, ionosphere .14 .38 .36, wdbc .65 .75 .85, glass .35 .36 .40, breast-tissue .54 .54 .55: \
+                   like cvqe.",
         listens: Listens::Soft,
         sparse: true,
         sizes: false,

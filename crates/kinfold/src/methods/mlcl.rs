@@ -50,7 +50,10 @@ impl Method for Mlcl {
         minimises: "Σ_i w_i ‖x_i − c(l_i)‖², every constraint kept",
         constraints: "hard: must-linked rows are one point, cannot-linked ones are placed by exact assignment",
         cost: "O(n·k·dims) per iteration plus exact assignment of the constrained rows",
-        measured: "",
+        measured: "Rand index on iris with 400 constraints: .993 (printed .970). NMI at n/4, n/2, n, standardised, 3 \
+                   constraint sets: iris .73 .74 .87, wine .91 .94 .97, wdbc .69 .82 .94, ionosphere .13 .20 .75, glass \
+                   .33 .36 .46. Seeding within 8(ln k + 2) of the exact optimum on small random cases; the trace never \
+                   rises.",
         listens: Listens::Hard,
         sparse: true,
         sizes: true,

@@ -92,7 +92,11 @@ impl Method for MpckMeans {
         minimises: "Σ_i w_i (‖x_i − c(l_i)‖²_A − log det A) + w·Σ broken must-links ‖v‖²_A + w·Σ broken cannot-links (s² − ‖v‖²_A)",
         constraints: "soft: far must-linked and near cannot-linked rows cost most when broken; broken ones shape the metric",
         cost: "O(n·k·dims) per iteration (full metrics: dims² more), the farthest pair up to O(n²·dims)",
-        measured: "",
+        measured: "Objective equal to that of active-semi-supervised-clustering at n = 1,000 from the same start and \
+                   2,000 times as fast (3 ms against 6.2 s on one thread; 20 columns, k = 20, n/10 constraints); over \
+                   many small cases never above it in the best of five sweep orders, and in one of them above it in one \
+                   order (294.0 of 290.8). NMI at n/4, n/2, n, standardised: iris .91 .89 .95, wine .87 .93 .94, wdbc \
+                   .67 .69 .95, glass .37 .38 .54.",
         listens: Listens::Soft,
         sparse: false,
         sizes: false,

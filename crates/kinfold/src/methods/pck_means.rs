@@ -77,7 +77,10 @@ impl Method for PckMeans {
         minimises: "½ Σ_i w_i ‖x_i − c(l_i)‖² + w·Σ broken constraints",
         constraints: "soft: a price per broken pair, by default the mean squared distance of the rows to their mean",
         cost: "O(n·k·dims) per iteration plus O(constrained rows · k · cannot-linked chunklets) per sweep",
-        measured: "",
+        measured: "Never above the objective of active-semi-supervised-clustering from the same start (fixture in the \
+                   tests), equal to it at n = 10,000 and 448 times as fast (10 ms against 4.4 s on one thread; 20 \
+                   columns, k = 20, n/10 constraints). NMI at n/4, n/2, n, standardised: iris .73 .70 .87, wine .91 .94 \
+                   .97, wdbc .64 .78 .94, glass .32 .36 .47.",
         listens: Listens::Soft,
         sparse: true,
         sizes: false,

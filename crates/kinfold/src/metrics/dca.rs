@@ -79,7 +79,8 @@ impl MetricLearner for Dca {
         minimises: "|G·C_w·Gᵀ| / |G·C_b·Gᵀ|",
         constraints: "must-links through their chunklets, cannot-links between chunklets",
         cost: "O((n + cannot-linked chunklets)·dims² + dims³)",
-        measured: "",
+        measured: "Used by the validation suite (docs/results), whose best column in the paper is on this distance; no \
+                   other program was compared.",
     };
 
     fn new(params: DcaParams) -> Self {

@@ -98,7 +98,7 @@ impl MetricLearner for Mmc {
         minimises: "−Σ_cannot-links √(vᵀMv), with Σ_must-links vᵀMv ≤ 1",
         constraints: "must-links and cannot-links as given, pair by pair",
         cost: "O(cannot-links·dims² + dims³) per step",
-        measured: "",
+        measured: "No paper here prints it; in the tests it reaches the bound in one dimension and no random metric beats it in three.",
     };
 
     fn new(params: MmcParams) -> Self {

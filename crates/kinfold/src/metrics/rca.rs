@@ -33,7 +33,7 @@ impl MetricLearner for Rca {
         minimises: "log det C(M) with M = C⁻¹, C = (1/p) Σ_chunklets Σ (x − mean)(x − mean)ᵀ",
         constraints: "must-links, through their chunklets; cannot-links are not used",
         cost: "O(n·dims² + dims³)",
-        measured: "",
+        measured: "Equal to metric-learn 0.7.0 on the same chunklets to 1e-10.",
     };
 
     fn new(params: RcaParams) -> Self {
