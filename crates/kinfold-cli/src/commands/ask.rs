@@ -154,16 +154,19 @@ struct Background {
 }
 
 impl Background {
-    fn start(&mut self, file: &Arc<DataFile>, k: usize, set: ConstraintSet, answers: u64) {
+    fn start(&mut self, file: &Arc<DataFile>, ground: &Arc<Ground>, k: usize, set: ConstraintSet, answers: u64) {
         if self.results.is_some() {
             return;
         }
         let (sender, receiver) = channel();
-        let (file, method) = (file.clone(), self.method.clone());
+        let (file, ground, method) = (file.clone(), ground.clone(), self.method.clone());
         let ctx = RunContext::new(self.seed).with_threads(self.threads).with_cancel(self.cancel.clone());
         std::thread::spawn(move || {
+            let labels = fit(&ctx, &method, k, &file, &set);
+            // Ahead of the question that will want it.
+            labels.iter().for_each(|labels| drop(ground.imitation(labels)));
             // Nobody listens any more when the session has ended.
-            let _ = sender.send((answers, fit(&ctx, &method, k, &file, &set)));
+            let _ = sender.send((answers, labels));
         });
         self.results = Some(receiver);
     }
@@ -289,7 +292,8 @@ impl Asking<'_> {
                 Next::Refit => {
                     if !self.args.no_refit {
                         let set = self.talk.dialogue.constraints()?;
-                        self.background.start(&self.file, self.talk.k(), set, self.talk.dialogue.known().answers());
+                        let (dialogue, k) = (&self.talk.dialogue, self.talk.k());
+                        self.background.start(&self.file, dialogue.ground(), k, set, dialogue.known().answers());
                     }
                     self.talk.dialogue.decline();
                     continue;

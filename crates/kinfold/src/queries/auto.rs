@@ -10,7 +10,6 @@ use super::npu::{normalised, similarities, uncertainty};
 use super::place::{NOWHERE, nearest_member, to_ask};
 use super::supers::{cells, representative};
 use super::{Info, QueryStrategy, Question, Sight, State, Step};
-use crate::blocks::forest::Forest;
 use crate::constraints::Entailed;
 use crate::error::Result;
 
@@ -49,15 +48,10 @@ crate::params! {
         stick: bool = true;
         /// How much a forest that imitates the clustering says beside the graph, as an exponent.
         forest: f64 = 1.0, 0 => 10;
-        /// Its trees.
-        trees: usize = 50, 1 => 10_000;
         /// Clusters to think of when nobody says k.
         clusters: usize = 8, 2 => 1000;
     }
 }
-
-/// Rows that the forest learns from at most.
-const LEARN: usize = 1_500;
 
 /// See the module.
 pub struct Auto(AutoParams);
@@ -217,20 +211,12 @@ impl<'a> View<'a> {
     /// Multiplies the beliefs with what a forest says that was grown to reproduce the clustering (Xiong et al. 2014): how
     /// often a row shares a leaf with the rows of each core.
     fn imitate(&mut self) {
-        let (n, k, sight) = (self.labels.len(), self.k, self.sight);
-        let all: Vec<u32> = (0..n as u32).collect();
-        let train: Vec<u32> = if n <= LEARN {
-            all.clone()
-        } else {
-            sight.rng("auto-train").sample(n, LEARN).into_iter().map(|r| r as u32).collect()
-        };
-        let answers = sight.partition.map_or(0, |p| p.answers);
-        let seed = sight.seed.wrapping_add(answers.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let (pool, rows) = (sight.ground.pool(), sight.ground.rows());
-        let forest = Forest::grow(pool, rows, self.labels, &train, self.params.trees, seed);
+        let (n, k, ground) = (self.labels.len(), self.k, self.sight.ground);
+        let forest = ground.imitation(self.labels);
         let owner = |row: usize| if self.placed[row] { self.labels[row] } else { NOWHERE };
-        let owners: Vec<u32> = (0..n).map(owner).collect();
-        for (belief, similar) in self.belief.chunks_exact_mut(k).zip(similarities(&forest, &owners, k, &all)) {
+        let (owners, all): (Vec<u32>, Vec<u32>) = (0..n).map(|row| (owner(row), row as u32)).unzip();
+        let similar = similarities(ground.pool(), &forest, &owners, k, &all);
+        for (belief, similar) in self.belief.chunks_exact_mut(k).zip(similar.chunks_exact(k)) {
             let (sum, total): (f64, f64) = (similar.iter().sum(), belief.iter().sum());
             for (b, s) in belief.iter_mut().zip(similar) {
                 let share = if sum > 0.0 { 0.95 * s / sum } else { 0.95 / k as f64 } + 0.05 / k as f64;

@@ -1,8 +1,10 @@
 //! The rows a dialogue is about, in one space (standardised; wide rows by their leading directions), with what several
 //! strategies need of them: distances, nearest rows, the graph of affinities. Computed once, when first asked for.
 
-use std::sync::OnceLock;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::blocks::forest::Forest;
 use crate::blocks::neighbours::{Neighbours, nearest_rows};
 use crate::blocks::par::Pool;
 use crate::blocks::represent;
@@ -12,6 +14,10 @@ use crate::rng::Rng;
 
 /// Nearest rows kept for every row.
 const NEAREST: usize = 15;
+/// Trees of an imitation, rows that it learns from at most, imitations that are kept.
+const TREES: usize = 50;
+const LEARN: usize = 1_500;
+const KEPT: usize = 2;
 
 /// Rows in a space.
 pub struct Ground {
@@ -19,6 +25,7 @@ pub struct Ground {
     pool: Pool,
     nearest: OnceLock<Vec<(f64, u32)>>,
     graph: OnceLock<Neighbours>,
+    imitations: Mutex<VecDeque<(Vec<u32>, Arc<Forest>)>>,
 }
 
 impl Ground {
@@ -33,7 +40,7 @@ impl Ground {
 
     /// Rows as they are.
     pub fn of_rows(x: Matrix, pool: &Pool) -> Ground {
-        Ground { x, pool: pool.clone(), nearest: OnceLock::new(), graph: OnceLock::new() }
+        Ground { x, pool: pool.clone(), nearest: OnceLock::new(), graph: OnceLock::new(), imitations: Mutex::default() }
     }
 
     /// The rows.
@@ -72,6 +79,27 @@ impl Ground {
     /// Self-tuned affinities to up to ten nearest rows.
     pub fn graph(&self) -> &Neighbours {
         self.graph.get_or_init(|| Neighbours::new(&self.pool, &self.x))
+    }
+    /// A forest grown to reproduce a clustering. The last ones are kept: whoever has made a clustering may ask for it
+    /// ahead of the next question.
+    pub fn imitation(&self, labels: &[u32]) -> Arc<Forest> {
+        let kept = || self.imitations.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, forest)) = kept().iter().find(|(of, _)| of == labels) {
+            return forest.clone();
+        }
+        let n = self.n();
+        let train: Vec<u32> = if n <= LEARN {
+            (0..n as u32).collect()
+        } else {
+            Rng::stream(0, "imitation", 0).sample(n, LEARN).into_iter().map(|r| r as u32).collect()
+        };
+        let forest = Arc::new(Forest::grow(&self.pool, &self.x, labels, &train, TREES, 0));
+        let mut kept = kept();
+        kept.push_back((labels.to_vec(), forest.clone()));
+        if kept.len() > KEPT {
+            kept.pop_front();
+        }
+        forest
     }
     /// The mean of some rows.
     pub fn mean(&self, rows: impl Iterator<Item = usize>) -> Vec<f64> {

@@ -7,6 +7,7 @@
 use super::place::NOWHERE;
 use super::{Info, Placing, QueryStrategy, Sight, State, Step};
 use crate::blocks::forest::Forest;
+use crate::blocks::par::Pool;
 use crate::constraints::Entailed;
 use crate::error::Result;
 
@@ -107,10 +108,10 @@ impl QueryStrategy for Npu {
             let similar = self.similarities(sight, labels, &owners, state.heads.len(), &free);
             let closed = state.closed(sight);
             let mut best: Option<(f64, u32, Vec<f64>)> = None;
-            for (&row, q) in free.iter().zip(similar) {
+            for (&row, q) in free.iter().zip(similar.chunks_exact(state.heads.len())) {
                 let may = |&h: &u32| sight.known.entails(row as usize, h as usize) != Entailed::Different;
                 let allowed: Vec<bool> = state.heads.iter().map(may).collect();
-                let p = normalised(q, &allowed);
+                let p = normalised(q.to_vec(), &allowed);
                 let score = uncertainty(&p, closed);
                 if best.as_ref().is_none_or(|b| score > b.0) {
                     best = Some((score, row, p));
@@ -127,7 +128,7 @@ impl QueryStrategy for Npu {
 
 impl Npu {
     /// Mean similarity of each row in `rows` to each neighbourhood.
-    fn similarities(&self, sight: &Sight<'_>, labels: &[u32], owners: &[u32], l: usize, rows: &[u32]) -> Vec<Vec<f64>> {
+    fn similarities(&self, sight: &Sight<'_>, labels: &[u32], owners: &[u32], l: usize, rows: &[u32]) -> Vec<f64> {
         let n = sight.n();
         let train: Vec<u32> = if n <= self.0.sample {
             (0..n as u32).collect()
@@ -136,30 +137,31 @@ impl Npu {
         };
         let seed = sight.seed.wrapping_add(sight.known.answers().wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let forest = Forest::grow(sight.ground.pool(), sight.ground.rows(), labels, &train, self.0.trees, seed);
-        similarities(&forest, owners, l, rows)
+        similarities(sight.ground.pool(), &forest, owners, l, rows)
     }
 }
 
-/// Mean similarity of each row in `rows` to each of `l` neighbourhoods; `owners` has that of every row, if any.
-pub(super) fn similarities(forest: &Forest, owners: &[u32], l: usize, rows: &[u32]) -> Vec<Vec<f64>> {
+/// Mean similarity of each row in `rows` to each of `l` neighbourhoods, row by row; `owners` has that of every row, if any.
+pub(super) fn similarities(pool: &Pool, forest: &Forest, owners: &[u32], l: usize, rows: &[u32]) -> Vec<f64> {
+    let owned: Vec<(usize, usize)> = owners.iter().map(|&o| o as usize).enumerate().filter(|(_, o)| *o < l).collect();
     let mut size = vec![0.0; l];
-    owners.iter().filter(|&&o| (o as usize) < l).for_each(|&o| size[o as usize] += 1.0);
-    let mut sums = vec![vec![0.0; l]; rows.len()];
-    for t in 0..forest.trees() {
-        let leaves = forest.leaves(t);
+    owned.iter().for_each(|&(_, o)| size[o] += 1.0);
+    let counts: Vec<Vec<f64>> = pool.map(forest.trees(), |t| {
         let mut counts = vec![0.0; forest.nodes(t) * l];
-        for (row, &o) in owners.iter().enumerate().filter(|(_, o)| (**o as usize) < l) {
-            counts[leaves[row] as usize * l + o as usize] += 1.0;
-        }
-        for (&row, sum) in rows.iter().zip(sums.iter_mut()) {
-            let leaf = leaves[row as usize] as usize;
-            sum.iter_mut().zip(&counts[leaf * l..(leaf + 1) * l]).for_each(|(s, c)| *s += c);
-        }
-    }
+        owned.iter().for_each(|&(row, o)| counts[forest.leaves(t)[row] as usize * l + o] += 1.0);
+        counts
+    });
     let trees = forest.trees() as f64;
-    for sum in &mut sums {
-        sum.iter_mut().zip(&size).for_each(|(s, z)| *s /= trees * f64::max(*z, 1.0));
-    }
+    let mut sums = vec![0.0; rows.len() * l];
+    pool.map_chunks_mut(&mut sums, 1024 * l, |start, part| {
+        for (&row, sum) in rows[start / l..].iter().zip(part.chunks_exact_mut(l)) {
+            for (t, counts) in counts.iter().enumerate() {
+                let leaf = forest.leaves(t)[row as usize] as usize;
+                sum.iter_mut().zip(&counts[leaf * l..(leaf + 1) * l]).for_each(|(s, c)| *s += c);
+            }
+            sum.iter_mut().zip(&size).for_each(|(s, z)| *s /= trees * f64::max(*z, 1.0));
+        }
+    });
     sums
 }
 
