@@ -12,24 +12,28 @@ from sklearn.utils.estimator_checks import check_estimator
 import kinfold
 from kinfold._tables import methods
 
-# Checks that constraints make meaningless, with the reason. They pass a `y` that holds -1 by accident, which says that the
-# other rows are known, and ask for one cluster of rows that it labels differently.
-MEANINGLESS = {
-}
+# A proof may take for ever: its effort is bounded, which is deterministic.
+BOUNDED = {"Exact": {"work": 1.0}}
 
 
 def make(name, **given):
-    return getattr(kinfold, name)(**given)
+    return getattr(kinfold, name)(**BOUNDED.get(name, {}), **given)
+
+
+def check(estimator):
+    """Constraints make none of scikit-learn's checks meaningless: none is expected to fail."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(estimator, on_fail=None, on_skip=None)
+    assert not {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
+    # Runs only where an environment variable asks scipy for it.
+    assert {r["check_name"] for r in results if r["status"] == "skipped"} <= {"check_array_api_input"}
+    assert sum(r["status"] == "passed" for r in results) >= 40
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_check_estimator_passes(name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(make(name), expected_failed_checks=MEANINGLESS, on_fail=None, on_skip=None)
-    failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
-    assert not failed
-    assert sum(r["status"] == "passed" for r in results) > 50
+    check(make(name))
 
 
 def test_every_method_of_the_table_is_an_estimator():
@@ -141,11 +145,7 @@ METRICS = sorted(kinfold.metrics())
 
 @pytest.mark.parametrize("name", METRICS)
 def test_metrics_are_transformers_that_pass_check_estimator(name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(make(name), expected_failed_checks=MEANINGLESS, on_fail=None, on_skip=None)
-    failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
-    assert not failed
+    check(make(name))
 
 
 @pytest.mark.parametrize("name", METRICS)
