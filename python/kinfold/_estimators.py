@@ -19,6 +19,7 @@ from .exceptions import ParameterError
 
 _LISTENS = {
     "hard": "Every constraint is kept, or the reason why not is given.",
+    "priced": "Every constraint without a weight is kept, or the reason why not is given; those with one where it pays.",
     "soft": "Constraints are kept where it pays.",
     "no": "Constraints are ignored; the broken ones are counted.",
 }

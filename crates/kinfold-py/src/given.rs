@@ -101,7 +101,7 @@ impl Given {
     }
 
     /// (possible, text, JSON) of the check for k.
-    #[pyo3(signature = (k, repair, ids=None))]
+    #[pyo3(signature = (k, repair, all_rows, ids=None))]
     fn check(
         &self,
         py: Python<'_>,
