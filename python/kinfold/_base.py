@@ -292,6 +292,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rows):
 
     if TYPE_CHECKING:
         components_: np.ndarray
+        n_iter_: int
         notes_: list[str]
         n_features_in_: int
         feature_names_in_: np.ndarray
@@ -328,6 +329,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rows):
         self._id_column = column
         matrix = self._model.matrix
         self.components_ = np.eye(self.n_features_in_) if matrix is None else np.ascontiguousarray(matrix.T)
+        self.n_iter_ = max(1, self._model.iterations)
         self.notes_ = self._model.notes
         return self
 

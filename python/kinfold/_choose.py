@@ -119,7 +119,7 @@ class KChoice:
             rows += f"<tr{style}><td>{k}</td>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>"
         left = "".join(f"<div>k = {k}: {html.escape(why)}</div>" for k, why in self.left_out.items())
         told = f"<p><b>k = {self.k}</b>: {html.escape(self.reason)}</p>"
-        return f"<div>{told}<table><tr><th>k</th>{head}</tr>{rows}</table>{left}</div>"
+        return f'<div style="overflow-x:auto">{told}<table><tr><th>k</th>{head}</tr>{rows}</table>{left}</div>'
 
 
 def choose_k(

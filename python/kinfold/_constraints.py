@@ -555,7 +555,7 @@ class ConflictReport:
             f"<div>{', '.join(counts)} about {self._details['n']} rows</div>",
         ]
         if self.contradictions:
-            parts.append(f"<p>{self.n_contradictions} contradictions:</p><ul>")
+            parts.append(f"<p>{self.n_contradictions} contradiction{'s' * (self.n_contradictions != 1)}:</p><ul>")
             for c in self.contradictions[:10]:
                 chain = " = ".join(f"<code>{html.escape(i)}</code>" for i in c.ids)
                 where = html.escape(", ".join([*c.chain, c.cannot_link]))
@@ -568,7 +568,7 @@ class ConflictReport:
             if self.n_contradictions > 10:
                 parts.append(f"<p>… and {self.n_contradictions - 10} more</p>")
         if self.verdict == "infeasible":
-            parts.append(f"<p>k = {self.k} is impossible: {html.escape(self.reason)}</p>")
+            parts.append(f"<p>Impossible: {html.escape(self.reason)}</p>")
         elif self.verdict is not None:
             parts.append(f"<p>k = {self.k}: {'possible' if self.verdict == 'feasible' else 'not decided in time'}</p>")
         if self.k_bounds:
@@ -632,7 +632,7 @@ class Violations:
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{v.kind}</td><td>{html.escape(v.id_a)}</td><td>{html.escape(v.id_b)}</td>"
-            f"<td>{v.weight:g}</td><td>{html.escape(v.where)}</td></tr>"
+            f"<td>{'hard' if np.isinf(v.weight) else f'{v.weight:g}'}</td><td>{html.escape(v.where)}</td></tr>"
             for v in self.list[:20]
         )
         head = html.escape(str(self).splitlines()[0])

@@ -88,6 +88,8 @@ def _metric_doc(name, metric, parameters):
     ----------
     components_ : array of shape (n_components, n_features)
         The map: rows times its transpose have the learned distances.
+    n_iter_ : int
+        Iterations; 1 where the answer is computed at once.
     notes_ : list of str
         Things to know.
 
@@ -205,8 +207,9 @@ class SavedModel(Rows):
         # Arrays have no names to compare with, and the columns of an array that the command line numbered had none either.
         if frame_kind(X) and names and names != [f"c{i}" for i in range(len(names))]:
             self.feature_names_in_ = np.asarray(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        else:
+            X = X.to_numpy() if frame_kind(X) else X
+            vars(self).pop("feature_names_in_", None)
         return self._rows(X, reset=False)[0]
 
     @property

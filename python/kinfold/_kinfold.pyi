@@ -31,6 +31,7 @@ class Model:
 
 class Metric:
     notes: list[str]
+    iterations: int
     @property
     def matrix(self) -> np.ndarray | None: ...
     def apply(self, x: Any) -> np.ndarray: ...

@@ -159,7 +159,7 @@ class MapDisplay(_Display):
         if shown:
             ax.legend(
                 [handles[i] for i in shown], [names[i] for i in shown], loc="center left", bbox_to_anchor=(1.01, 0.5),
-                fontsize="small", frameon=False, borderaxespad=0.2,
+                fontsize="small", frameon=False, borderaxespad=0.2, markerscale=1.0 if len(self.points) < 2000 else 2.5,
             )  # fmt: skip
         _plain(ax)
         return self._done(ax)
@@ -298,7 +298,7 @@ class KCurveDisplay(_Display):
             if self.chosen in self.ks:
                 ax.plot([self.chosen], values[[self.ks.index(self.chosen)]], "o", color=_COLOURS[1], ms=9, zorder=4)
         if ax.get_legend_handles_labels()[1]:
-            ax.legend(frameon=False)
+            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
         ax.set(xlabel="number of clusters", ylabel=self.ylabel, xticks=ticks[:: -(-len(ticks) // 20)])
         ax.set_xlim(low - 0.5, max(self.ks) + 0.5)
         _plain(ax)

@@ -164,6 +164,14 @@ def test_metrics_bring_must_linked_rows_nearer(name, iris):
     assert learned.get_mahalanobis_matrix().shape == (4, 4)
 
 
+def test_a_diagonal_metric_has_a_diagonal_map(iris):
+    X, y = iris
+    learned = kinfold.MMC(form="diagonal").fit(X, constraints=kinfold.simulate(y, amount=200, random_state=1))
+    weights = np.diag(learned.components_)
+    assert np.array_equal(learned.components_, np.diag(weights)) and len(set(weights)) > 1
+    assert np.allclose(learned.transform(X), X * weights)
+
+
 def test_a_metric_before_a_method_is_that_metric_then_the_method(iris):
     X, y = iris
     c = kinfold.simulate(y, amount=100)
@@ -171,5 +179,5 @@ def test_a_metric_before_a_method_is_that_metric_then_the_method(iris):
     outside = kinfold.ConstrainedKMeans(3).fit(kinfold.RCA().fit_transform(X, constraints=c), constraints=c)
     assert np.array_equal(inside.labels_, outside.labels_)
     assert inside.representation_ == "rca"
-    with pytest.raises(kinfold.exceptions.ParameterError, match="there is no metric named 'rac'; did you mean 'rca'"):
+    with pytest.raises(kinfold.exceptions.ParameterError, match="there is no metric named 'rac'"):
         kinfold.ConstrainedKMeans(3, metric_learner="rac").fit(X, constraints=c)

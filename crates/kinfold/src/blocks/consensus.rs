@@ -59,7 +59,8 @@ pub fn vote(
     current
 }
 
-fn used(labels: &[u32], k: usize) -> usize {
+/// How many of the k clusters have rows.
+pub fn used(labels: &[u32], k: usize) -> usize {
     let mut seen = vec![false; k];
     labels.iter().for_each(|&l| seen[l as usize] = true);
     seen.into_iter().filter(|&s| s).count()
