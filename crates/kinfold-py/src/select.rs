@@ -73,9 +73,7 @@ fn run<F: Typed>(
         let mut rng = ctx.rng("select", 0);
         let kept = match wish.budget {
             None => found.kept.clone(),
-            Some(budget) => {
-                apc_select(&ground, &candidates, &found, budget, wish.fill, !wish.keep_entailed, &mut rng)
-            }
+            Some(budget) => apc_select(&ground, &candidates, &found, budget, wish.fill, !wish.keep_entailed, &mut rng),
         };
         Ok((candidates, found, kept))
     };
