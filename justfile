@@ -6,7 +6,7 @@ default:
 demo:
     cargo run --release -p kinfold-cli -- demo
 
-# Format, lints, tests, doc tests, generated pages
+# Format, lints, tests, doc tests, generated pages, the Python package
 test:
     scripts/test
 

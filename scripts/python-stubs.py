@@ -23,6 +23,7 @@ lines = [
     "from ._constraints import ConflictReport as ConflictReport, Constraints as Constraints, Violations as Violations",
     "from ._dialogue import Dialogue as Dialogue, learning_curve as learning_curve, strategies as strategies",
     "from ._estimators import estimator as estimator, load as load, methods as methods, metrics as metrics",
+    "from ._select import select as select",
     "from ._simulate import simulate as simulate",
     "",
     "__version__: str",

@@ -24,6 +24,7 @@ _HOMES = {
     "KChoice": "_choose",
     "choose_k": "_choose",
     "Violations": "_constraints",
+    "select": "_select",
     "simulate": "_simulate",
     "learning_curve": "_dialogue",
     "strategies": "_dialogue",

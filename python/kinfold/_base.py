@@ -154,6 +154,16 @@ def whole(value, name, low):
     return int(value)
 
 
+def earlier(labels, n):
+    """Labels of an earlier run as the engine takes them."""
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise DataError("previous takes the labels of an earlier run: whole numbers, -1 for rows that it did not have")
+    if len(labels) != n:
+        raise DataError(f"previous has {len(labels)} labels, but there are {n} rows")
+    return labels.astype(np.int64).tolist()
+
+
 def setting(value, sort):
     """A value as the engine reads it."""
     if isinstance(value, (bool, np.bool_)):
@@ -282,6 +292,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rows):
 
     if TYPE_CHECKING:
         components_: np.ndarray
+        n_iter_: int
         notes_: list[str]
         n_features_in_: int
         feature_names_in_: np.ndarray
@@ -318,6 +329,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Rows):
         self._id_column = column
         matrix = self._model.matrix
         self.components_ = np.eye(self.n_features_in_) if matrix is None else np.ascontiguousarray(matrix.T)
+        self.n_iter_ = max(1, self._model.iterations)
         self.notes_ = self._model.notes
         return self
 
@@ -354,6 +366,9 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         trace_: np.ndarray
         n_iter_: int
         termination_: str
+        lower_bound_: float | None
+        gap_: float | None
+        trust_: dict[str, Any] | None
         violations_: Violations
         distrusted_: list[dict[str, Any]]
         sizes_: np.ndarray
@@ -375,6 +390,7 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         constraints: Constraints | None = None,
         groups: Any = None,
         sample_ids: Any = None,
+        previous: Any = None,
     ) -> Self:
         """Clusters the rows.
 
@@ -393,6 +409,8 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             Rows of one group belong together; -1, None and NaN are in no group.
         sample_ids : array of shape (n_rows,) or the name of a column, optional
             The id of every row. Left out, a pandas frame's index, or else the row numbers from 0.
+        previous : array of shape (n_rows,), optional
+            Labels of an earlier run, -1 for rows that it did not have: clusters keep their numbers where they overlap most.
 
         Returns
         -------
@@ -402,15 +420,17 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         X, ids = split_ids(X, sample_ids)
         rows, n = self._rows(X, reset=True)
         given, self.n_dropped_ = self._given(n, ids, y, must_link, cannot_link, constraints, groups)
-        return self._run(rows, given, ids)
+        return self._run(rows, given, ids, previous)
 
-    def _run(self, rows, given, ids):
+    def _run(self, rows, given, ids, previous=None):
         """Clusters rows that were read."""
+        if previous is not None:
+            previous = earlier(previous, given.n)
         features = [str(f) for f in getattr(self, "feature_names_in_", ())]
         k = whole(self.n_clusters, "n_clusters", 1)
         with self._asked() as asked:
             name, settings = self._method["name"], self._settings()
-            found = _kinfold.fit(rows, given, name, k, settings, ids=ids, features=features, **asked)
+            found = _kinfold.fit(rows, given, name, k, settings, ids=ids, features=features, previous=previous, **asked)
         self._model = found.model
         self.labels_ = found.labels
         self.cluster_centers_ = found.centres
@@ -419,6 +439,8 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.trace_ = np.asarray(found.trace)
         self.n_iter_ = max(1, found.iterations)
         self.termination_ = found.termination
+        self.lower_bound_, self.gap_ = found.lower_bound, found.gap
+        self.trust_ = found.trust
         self.violations_ = Violations._of(dict(found.violations))
         self.distrusted_ = found.distrusted
         self.sizes_ = np.asarray(found.sizes)
@@ -459,10 +481,11 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         constraints: Constraints | None = None,
         groups: Any = None,
         sample_ids: Any = None,
+        previous: Any = None,
     ) -> np.ndarray:
         """Clusters the rows and returns their labels. See `fit`."""
-        given = dict(must_link=must_link, cannot_link=cannot_link, constraints=constraints, groups=groups)
-        return self.fit(X, y, **given, sample_ids=sample_ids).labels_
+        given = dict(must_link=must_link, cannot_link=cannot_link, constraints=constraints, groups=groups, sample_ids=sample_ids)
+        return self.fit(X, y, **given, previous=previous).labels_
 
     def predict(self, X: Any) -> np.ndarray:
         """The nearest cluster of every row, in the representation that was fitted. Constraints play no part."""

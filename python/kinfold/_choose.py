@@ -28,11 +28,15 @@ class KChoice:
     ks : list of int
         Every k that was run; ``left_out`` has the others with the reason.
     scores : dict of str to list
-        The value of every criterion for every k that was run. ``best`` has the k that each would choose.
+        The value of every criterion for every k that was run. ``best`` has the k that each would choose, ``margins`` how
+        far it is ahead of the next, ``errors`` the standard errors of values that were sampled from ``rows_looked_at``.
     candidates : list of dict
-        Objective, satisfaction, held-out constraints kept, sizes and broken constraints for every k that was run.
+        Objective, satisfaction, held-out constraints (tests, kept, chance), sizes, termination and broken constraints for
+        every k that was run.
     smallest_k : int
-        At least this many clusters are needed to keep every cannot-link.
+        At least this many clusters are needed to keep every cannot-link; ``k_bounds`` has what is proven from both sides.
+    stopped : str or None
+        "deadline" or "cancelled" when there was no time for all.
     labels_ : array
         The labels for the recommended k; ``labels(k)`` has those of others.
     """
@@ -45,11 +49,20 @@ class KChoice:
         self.as_good: list[int] = found.as_good
         self.ks: list[int] = found.ks
         self.left_out: dict[int, str] = dict(found.left_out)
-        self.criteria: dict[str, str] = {name: summary for name, summary, *_ in found.criteria}
-        self.scores: dict[str, list[float | None]] = {name: values for name, _, values, *_ in found.criteria}
-        self.best: dict[str, int | None] = {name: k for name, _, _, k, _ in found.criteria}
+        criteria = {c["name"]: c for c in found.criteria}
+        pick = lambda what: {name: c[what] for name, c in criteria.items()}
+        self.criteria: dict[str, str] = pick("summary")
+        self.scores: dict[str, list[float | None]] = pick("values")
+        self.errors: dict[str, list[float | None]] = pick("errors")
+        self.best: dict[str, int | None] = pick("k")
+        self.margins: dict[str, float | None] = pick("margin")
+        self.smaller_is_better: dict[str, bool] = pick("smaller_is_better")
         self.candidates: list[dict[str, Any]] = found.candidates
         self.smallest_k: int = found.smallest[0] if found.smallest else 1
+        self.k_bounds: tuple[int, int] | None = found.smallest
+        self.method: str = found.method
+        self.rows_looked_at: int = found.rows_looked_at
+        self.stopped: str | None = found.stopped
         self.notes: list[str] = found.notes
         self.elapsed: float = found.elapsed
 
@@ -69,7 +82,10 @@ class KChoice:
         if criterion is not None and criterion not in self.scores:
             raise ParameterError(f"there is no criterion '{criterion}'; the criteria are {', '.join(self.scores)}")
         values = self.scores.get(criterion or self.by) or self._found.scores
-        shown = KCurveDisplay(self.ks, values, ylabel=criterion or self.by, chosen=self.k, smallest=self.smallest_k)
+        errors = self.errors.get(criterion or self.by)
+        shown = KCurveDisplay(
+            self.ks, values, ylabel=criterion or self.by, chosen=self.k, smallest=self.smallest_k, errors=errors
+        )
         return shown.plot(ax)
 
     def _table(self):
@@ -103,7 +119,7 @@ class KChoice:
             rows += f"<tr{style}><td>{k}</td>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>"
         left = "".join(f"<div>k = {k}: {html.escape(why)}</div>" for k, why in self.left_out.items())
         told = f"<p><b>k = {self.k}</b>: {html.escape(self.reason)}</p>"
-        return f"<div>{told}<table><tr><th>k</th>{head}</tr>{rows}</table>{left}</div>"
+        return f'<div style="overflow-x:auto">{told}<table><tr><th>k</th>{head}</tr>{rows}</table>{left}</div>'
 
 
 def choose_k(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _kinfold
-from ._rows import RowIds, codes, frame_kind, normal_ids
+from ._rows import RowIds, codes, frame_kind, in_cross_validation, normal_ids
 from .exceptions import ConstraintError, ContradictionError, InfeasibleError
 
 _SAME = {"same", "must-link", "must_link", "mustlink", "ml", "1", "+1", "1.0", "y", "yes", "match", "true"}
@@ -285,7 +285,8 @@ class Constraints:
     def check(self, k: int | None = None, *, ids: Any = None, repair: bool = True) -> ConflictReport:
         """Do they hold together, for k clusters if k is given, and what is the cheapest repair?
 
-        ``ids`` names all rows; without it, only the rows that are named here count.
+        ``ids`` names all rows: then each of the k clusters needs one of them. Without it, there may be other rows than those
+        that are named here.
 
         >>> report = Constraints(cannot_link=[(0, 1), (1, 2), (0, 2)]).check(k=2)
         >>> report.possible, report.smallest_k
@@ -296,7 +297,7 @@ class Constraints:
         rows = RowIds(len(self.ids()), self.ids()) if ids is None else RowIds(len(ids), ids)
         given, dropped = self._given(rows)
         names = rows.ids if rows.ids is not None else np.arange(rows.n)
-        possible, text, details = given.check(k, repair, names)
+        possible, text, details = given.check(k, repair, ids is not None, names)
         return ConflictReport(possible, text, json.loads(details), self if not dropped else None)
 
     def _given(self, rows, trust="auto", strict=False):
@@ -336,8 +337,8 @@ class Constraints:
             kept += int(here.sum())
             if here.any():
                 labels.append((lab.source, *map(np.ascontiguousarray, (at[here], lab.codes[here])), lab.names, lab.weight))
-        if dropped and not kept and rows.ids is not None:
-            # Not one fits: another column of ids, not another part of the rows.
+        if dropped and not kept and rows.ids is not None and (rows.find(self.ids()) < 0).all() and not in_cross_validation():
+            # Not one id fits: that is another column of ids, not another part of the rows.
             raise rows.unknown(self.ids()[0])
         return _kinfold.Given(rows.n, pairs, sets, labels), dropped
 
@@ -554,7 +555,7 @@ class ConflictReport:
             f"<div>{', '.join(counts)} about {self._details['n']} rows</div>",
         ]
         if self.contradictions:
-            parts.append(f"<p>{self.n_contradictions} contradictions:</p><ul>")
+            parts.append(f"<p>{self.n_contradictions} contradiction{'s' * (self.n_contradictions != 1)}:</p><ul>")
             for c in self.contradictions[:10]:
                 chain = " = ".join(f"<code>{html.escape(i)}</code>" for i in c.ids)
                 where = html.escape(", ".join([*c.chain, c.cannot_link]))
@@ -567,7 +568,7 @@ class ConflictReport:
             if self.n_contradictions > 10:
                 parts.append(f"<p>… and {self.n_contradictions - 10} more</p>")
         if self.verdict == "infeasible":
-            parts.append(f"<p>k = {self.k} is impossible: {html.escape(self.reason)}</p>")
+            parts.append(f"<p>Impossible: {html.escape(self.reason)}</p>")
         elif self.verdict is not None:
             parts.append(f"<p>k = {self.k}: {'possible' if self.verdict == 'feasible' else 'not decided in time'}</p>")
         if self.k_bounds:
@@ -631,7 +632,7 @@ class Violations:
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{v.kind}</td><td>{html.escape(v.id_a)}</td><td>{html.escape(v.id_b)}</td>"
-            f"<td>{v.weight:g}</td><td>{html.escape(v.where)}</td></tr>"
+            f"<td>{'hard' if np.isinf(v.weight) else f'{v.weight:g}'}</td><td>{html.escape(v.where)}</td></tr>"
             for v in self.list[:20]
         )
         head = html.escape(str(self).splitlines()[0])

@@ -240,7 +240,8 @@ class Dialogue:
     def _fit(self, fitted, keyed, by_row):
         rows, _ = fitted._rows(self._X, reset=True)
         given, fitted.n_dropped_ = together(keyed, by_row, self._ids, fitted.trust)
-        fitted._run(rows, given, self._ids.ids)
+        # A cluster keeps its number from one refit to the next.
+        fitted._run(rows, given, self._ids.ids, self.labels_)
 
     def _all_ids(self):
         return np.arange(self._ids.n) if self._ids.ids is None else self._ids.ids

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from . import _kinfold
-from ._base import Clusterer, MetricLearner, Rows, check_is_fitted
+from ._base import Clusterer, MetricLearner, Rows
 from ._names import metric_signature, parameter_name, signature
+from ._rows import frame_kind
 from ._tables import methods as _methods
 from ._tables import metrics as _metrics
 from ._tables import tables
@@ -18,6 +19,7 @@ from .exceptions import ParameterError
 
 _LISTENS = {
     "hard": "Every constraint is kept, or the reason why not is given.",
+    "priced": "Every constraint without a weight is kept, or the reason why not is given; those with one where it pays.",
     "soft": "Constraints are kept where it pays.",
     "no": "Constraints are ignored; the broken ones are counted.",
 }
@@ -40,6 +42,11 @@ _RESULTS = """    labels_ : array of shape (n_rows,)
         The space in which the rows were clustered.
     termination_ : str
         converged, optimal, max-iterations, deadline or cancelled.
+    lower_bound_, gap_ : float or None
+        No clustering that keeps the constraints has a smaller objective, and how far above the optimum this one can be at
+        most, as a share of it; None for methods that prove no bound.
+    trust_ : dict or None
+        What was believed of the constraints and why: verdict, reason, error_rate, contradictions, evidence.
     sizes_, trace_, candidates_, notes_, n_dropped_, elapsed_
         Rows of each cluster; the objective by iteration; what a representation was chosen from; things to know;
         constraints on rows that were not there; seconds.
@@ -81,6 +88,8 @@ def _metric_doc(name, metric, parameters):
     ----------
     components_ : array of shape (n_components, n_features)
         The map: rows times its transpose have the learned distances.
+    n_iter_ : int
+        Iterations; 1 where the answer is computed at once.
     notes_ : list of str
         Things to know.
 
@@ -155,8 +164,8 @@ def methods() -> dict[str, str]:
     """The estimators by name, with a line about each.
 
     >>> import kinfold
-    >>> print(kinfold.methods()["KMeans"][:20])
-    k-means, as a baseli
+    >>> print(kinfold.methods()["KMeans"][:13])
+    plain k-means
     """
     return {name: method["summary"] for name, method in _methods().items()}
 
@@ -189,18 +198,18 @@ def estimator(name: str, n_clusters: int = 8, **parameters: Any) -> Clusterer:
 class SavedModel(Rows):
     """A model that was saved here or by the command line: it labels new rows."""
 
-    def __init__(self, model=None):
+    def __init__(self, model):
         self.model = model
-        self.n_jobs = None
-
-    def __sklearn_is_fitted__(self):
-        return self.model is not None
 
     def _ready(self, X):
-        self.n_features_in_ = len(self.model.features) or self.model.centres.shape[1]
-        if self.model.features:
-            self.feature_names_in_ = np.asarray(self.model.features, dtype=object)
-        check_is_fitted(self)
+        names = self.model.features
+        self.n_features_in_ = len(names) or self.model.centres.shape[1]
+        # Arrays have no names to compare with, and the columns of an array that the command line numbered had none either.
+        if frame_kind(X) and names and names != [f"c{i}" for i in range(len(names))]:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        else:
+            X = X.to_numpy() if frame_kind(X) else X
+            vars(self).pop("feature_names_in_", None)
         return self._rows(X, reset=False)[0]
 
     @property

@@ -10,7 +10,7 @@ class Given:
     def __new__(cls, n: int, pairs: list[Any], sets: list[Any], labels: list[Any]) -> Given: ...
     @property
     def n(self) -> int: ...
-    def check(self, k: int | None, repair: bool, ids: Any = None) -> tuple[bool, str, str]: ...
+    def check(self, k: int | None, repair: bool, all_rows: bool, ids: Any = None) -> tuple[bool, str, str]: ...
     def violations(self, labels: np.ndarray, most: int, ids: Any = None) -> dict[str, Any]: ...
 
 class Model:
@@ -31,6 +31,7 @@ class Model:
 
 class Metric:
     notes: list[str]
+    iterations: int
     @property
     def matrix(self) -> np.ndarray | None: ...
     def apply(self, x: Any) -> np.ndarray: ...
@@ -59,6 +60,9 @@ class Fitted:
     trace: list[float]
     iterations: int
     termination: str
+    lower_bound: float | None
+    gap: float | None
+    trust: dict[str, Any] | None
     sizes: list[int]
     notes: list[str]
     representation: str
@@ -103,8 +107,11 @@ class Choice:
     smallest: tuple[int, int] | None
     notes: list[str]
     elapsed: float
-    criteria: list[tuple[str, str, list[float | None], int | None, bool]]
+    criteria: list[dict[str, Any]]
     candidates: list[dict[str, Any]]
+    method: str
+    rows_looked_at: int
+    stopped: str | None
     def labels(self, k: int) -> np.ndarray: ...
 
 def choose_k(
@@ -119,6 +126,7 @@ def choose_k(
     metrics: list[str] | None = None,
     **asked: Any,
 ) -> Choice: ...
+
 class Talk:
     def __new__(
         cls,
@@ -169,4 +177,16 @@ def write_answers(path: str, answers: list[tuple[str, str, bool, float]], source
 def simulate(
     truth: np.ndarray, protocol: str, amount: str, noise: float, set_size: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, str | None]: ...
+def select(
+    x: Any,
+    given: Given,
+    *,
+    mode: str,
+    fill: str,
+    sigma: float | None = None,
+    budget: int | None = None,
+    keep_entailed: bool = False,
+    seed: int = 0,
+    ids: Any = None,
+) -> tuple[list[tuple[int, int, bool, str, float]], float, float, float]: ...
 def tables() -> str: ...

@@ -4,6 +4,8 @@ import sys
 import time
 
 _PATIENCE = 1.0
+# Seconds between two drawings.
+_PAUSE = 0.2
 
 
 def listener(wish):
@@ -34,14 +36,15 @@ def _in_notebook():
 class _Bar:
     def __init__(self):
         self.begun = time.monotonic()
-        self.stage, self.stage_begun = None, self.begun
+        self.stage, self.stage_begun, self.drawn = None, self.begun, 0.0
 
     def __call__(self, stage, done, total):
         now = time.monotonic()
         if stage != self.stage:
             self.stage, self.stage_begun = stage, now
-        if now - self.begun < _PATIENCE:
+        if now - self.begun < _PATIENCE or now - self.drawn < _PAUSE:
             return
+        self.drawn = now
         left = None
         if total and 0 < done <= total:
             left = (now - self.stage_begun) * (total - done) / done

@@ -53,7 +53,7 @@ def engine_rows(X):
             X.sum_duplicates()
         if X.shape[1] >= 2**32:
             raise DataError(f"{X.shape[1]} columns are too many: the engine takes fewer than 4294967296")
-        indices = np.ascontiguousarray(X.indices)
+        indices = np.require(X.indices, requirements=["C", "A"])
         indices = indices.view(np.uint32) if indices.dtype == np.int32 else indices.astype(np.uint32)
         return X.indptr.astype(np.uintp), indices, np.require(_floats(X.data), requirements=["C", "A"]), X.shape[1]
     # ascontiguousarray would leave a misaligned array misaligned.

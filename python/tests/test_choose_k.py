@@ -54,6 +54,17 @@ def test_the_command_line_chooses_the_same(command, tmp_path, rows, iris):
     for at, candidate in enumerate(told["candidates"]):
         ours = {name: v[at] if v[at] is not None and np.isfinite(v[at]) else None for name, v in choice.scores.items()}
         assert ours == candidate["scores"]
+        own = choice.candidates[at]
+        assert {key: candidate[key] for key in own} == own
+        errors = {name: e[at] for name, e in choice.errors.items() if e[at]}
+        assert errors == candidate["errors"]
+    for criterion in told["criteria"]:
+        name = criterion["name"]
+        ours = choice.criteria[name], choice.best[name], choice.margins[name], choice.smaller_is_better[name]
+        assert ours == tuple(criterion[key] for key in ("summary", "k", "margin", "smaller_is_better"))
+    assert (choice.method, choice.rows_looked_at, choice.stopped) == (told["method"], told["rows_looked_at"], told["stopped"])
+    assert choice.k_bounds == (told["smallest_k"]["lower"], told["smallest_k"]["upper"])
+    assert choice.as_good == told["as_good"] and choice.notes == told["notes"]
 
 
 def test_gaps_and_foreign_estimators_are_refused(rows):

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import warnings
 
 import numpy as np
 import pytest
@@ -15,6 +16,15 @@ def run(command, *args):
     done = subprocess.run([command, *map(str, args), "--json", "-q"], capture_output=True, text=True)
     assert done.returncode in (0, 4), done.stderr
     return json.loads(done.stdout)
+
+
+def as_json(value):
+    """What JSON keeps of a value: infinities and NaN become null."""
+    if isinstance(value, dict):
+        return {key: as_json(v) for key, v in value.items()}
+    if isinstance(value, list):
+        return [as_json(v) for v in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +52,37 @@ def test_every_method_gives_the_same_bits(name, dtype, tmp_path, command, iris, 
     assert found.notes_ == told["notes"]
     assert len(found.violations_) == told["violations"]["must_link"] + told["violations"]["cannot_link"]
     assert [v.where for v in found.violations_] == [v["where"] for v in told["violations"]["list"]]
-    assert [d["evidence"] for d in found.distrusted_] == [d["evidence"] for d in told["distrusted"]]
+    assert as_json(found.distrusted_) == told["distrusted"] and as_json(found.trust_) == told.get("trust")
+    assert (found.lower_bound_, found.gap_) == (told.get("lower_bound"), told.get("gap"))
+    assert found.n_iter_ == max(1, told["iterations"])
+    shown = [dict(zip(("name", "score", "error", "weight"), c)) for c in found.candidates_]
+    assert as_json(shown) == [{key: c[key] for key in ("name", "score", "error", "weight")} for c in told["candidates"]]
     # The whole model, centres and transform, to the last bit.
     theirs, ours = json.loads(model.read_text()), json.loads(found._model.to_bytes())
+    # The command line numbers the columns of an array, Python leaves them without names.
+    assert (ours["model"].pop("features"), theirs["model"].pop("features")) == ([], ["c0", "c1", "c2", "c3"])
     assert ours["model"] == theirs["model"]
     assert np.array_equal(kinfold.load(model).predict(X), found.predict(X))
+
+
+def test_models_of_tables_know_their_columns(command, tmp_path, iris):
+    import pandas as pd
+
+    table = pd.read_csv(ROOT / "examples/iris.csv")
+    frame, file = table.drop(columns="species"), tmp_path / "model.json"
+    run(command, "cluster", ROOT / "examples/iris.csv", "-k", 3, "--method", "kmeans", "--save", file)
+    found = kinfold.KMeans(3).fit(frame)
+    assert json.loads(found._model.to_bytes())["model"] == json.loads(file.read_text())["model"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = kinfold.load(file)
+        assert np.array_equal(loaded.predict(frame), found.labels_) and np.array_equal(loaded.predict(iris[0]), found.labels_)
+        with pytest.raises(ValueError, match="feature names"):
+            loaded.predict(frame[frame.columns[::-1]])
+        # Columns that the command line numbered itself are no names.
+        np.save(tmp_path / "rows.npy", iris[0])
+        run(command, "cluster", tmp_path / "rows.npy", "-k", 3, "--method", "kmeans", "--save", tmp_path / "second.json")
+        assert np.array_equal(kinfold.load(tmp_path / "second.json").predict(frame), found.labels_)
 
 
 def test_settings_mean_the_same(command, tmp_path, iris):
@@ -109,3 +145,35 @@ def test_scores_are_the_command_lines(command, tmp_path, iris, answers):
     c = kinfold.Constraints.from_file(answers)
     ours = kinfold.indices.scores(told["labels"], truth=iris[1], constraints=c)
     assert {name: told["scores"][name] for name in ours} == ours
+
+
+def test_proven_bounds_and_doubts_are_told(command, tmp_path, iris):
+    X, y = iris
+    np.save(tmp_path / "rows.npy", X)
+    found = kinfold.Exact(3, random_state=1).fit(X[::5])
+    assert found.termination_ == "optimal" and found.gap_ == pytest.approx(0.0, abs=1e-6)
+    assert found.lower_bound_ == pytest.approx(found.objective_, rel=1e-6)
+    assert kinfold.KMeans(3).fit(X).lower_bound_ is None and kinfold.KMeans(3).fit(X).gap_ is None
+    file = tmp_path / "a.csv"
+    kinfold.simulate(y, amount=150, noise=0.2, random_state=5).to_file(file)
+    told = run(command, "cluster", tmp_path / "rows.npy", "-k", 3, "-c", file)
+    doubts = kinfold.Fold(3).fit(X, constraints=kinfold.Constraints.from_file(file))
+    assert as_json(doubts.trust_) == told["trust"] and as_json(doubts.distrusted_) == told["distrusted"]
+    assert doubts.distrusted_ and doubts.trust_["contradictions"] > 0
+
+
+def test_clusters_keep_the_numbers_of_an_earlier_run(command, tmp_path, iris):
+    X, _ = iris
+    np.save(tmp_path / "rows.npy", X)
+    before = (kinfold.KMeans(3).fit(X).labels_ + 1) % 3
+    before[::10] = -1
+    again = kinfold.KMeans(3).fit(X, previous=before)
+    assert (again.labels_ == before)[before >= 0].all()
+    assert np.array_equal(again.predict(X), again.labels_)
+    lines = ["id,label", *(f"{i},{label}" for i, label in enumerate(before) if label >= 0)]
+    (tmp_path / "before.csv").write_text("\n".join(lines) + "\n")
+    told = run(command, "cluster", tmp_path / "rows.npy", "-k", 3, "--method", "kmeans", "--previous", tmp_path / "before.csv")
+    assert again.labels_.tolist() == told["labels"]
+    assert np.array_equal(kinfold.KMeans(3).fit_predict(X, previous=before), again.labels_)
+    with pytest.raises(kinfold.exceptions.DataError, match="previous has 3 labels, but there are 150 rows"):
+        kinfold.KMeans(3).fit(X, previous=[0, 1, 2])

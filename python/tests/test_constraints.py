@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from kinfold import Constraints, ConstrainedKMeans, KMeans, simulate
+from kinfold import Constraints, ConstrainedKMeans, KMeans, select, simulate
 from kinfold.exceptions import ConstraintError, ContradictionError, InfeasibleError, ReadError
 
 ANSWERS = "id_a,id_b,answer,confidence\nann,bob,same,\nbob,cleo,y,\ncleo,dan,ml,\nann,dan,different,\neve,ann,n,0.8\neve,bob,unsure,\n"
@@ -59,7 +59,7 @@ def test_reports_name_the_chain_and_the_lines(answers):
     assert sentence in str(raised.value)
     assert report.repaired().check(k=3).possible
     page = report._repr_html_()
-    assert page.count("<div") == page.count("</div>") and "cannot all hold" in page and "cleo" in page
+    assert page.count("<div") == page.count("</div>") and "cannot all hold" in page and "cleo" in page and "1 contradiction:" in page
 
 
 def test_reports_in_html_are_escaped():
@@ -83,9 +83,15 @@ def test_infeasible_counts_have_a_witness():
     report = c.check(k=3)
     assert (report.verdict, report.smallest_k, len(report.witness)) == ("infeasible", 4, 6)
     assert c.check(k=4).possible and c.check().possible
-    with pytest.raises(InfeasibleError, match="k = 3 is impossible|at least 4"):
+    with pytest.raises(InfeasibleError, match="k = 3 is too small: .* so 4 clusters are needed"):
         ConstrainedKMeans(3).fit(np.arange(8.0)[:, None], constraints=c)
-    assert "impossible" in report._repr_html_()
+    assert "Impossible: k = 3 is too small" in report._repr_html_()
+
+
+def test_rows_that_are_not_named_may_fill_the_other_clusters():
+    c = Constraints(must_link=[(0, 1)], cannot_link=[(1, 2)])
+    assert c.check(k=3).possible and c.check(k=3, ids=range(4)).possible
+    assert not c.check(k=3, ids=range(3)).possible and not c.check(k=1).possible
 
 
 def test_repairs_leave_groups_and_labels_in_place():
@@ -168,3 +174,19 @@ def test_simulated_answers_are_the_command_lines(tmp_path, command, iris):
         assert ours.cannot_link.astype(str).tolist() == theirs.cannot_link.tolist()
     with pytest.raises(ValueError, match="amount 'lots' is not of the form"):
         simulate(y, amount="lots")
+
+
+def test_the_command_line_selects_the_same(tmp_path, command, iris):
+    X, y = iris
+    np.save(tmp_path / "rows.npy", X)
+    simulate(y, amount=80, random_state=2).to_file(tmp_path / "a.csv")
+    c = Constraints.from_file(tmp_path / "a.csv")
+    for option, own in ((["--budget", "20"], {"budget": 20}), (["--mode", "distance"], {"mode": "distance"})):
+        call = [command, "select", tmp_path / "rows.npy", "-c", tmp_path / "a.csv", "--json", "-q", *option]
+        told = json.loads(subprocess.run(call, capture_output=True, text=True, check=True).stdout)["kept"]
+        ours = select(X, c, **own)
+        assert 0 < ours.n_pairs < 80
+        pairs = [[str(a), str(b), "same" if s else "different"] for p in ours._pairs for a, b, s in zip(p.a, p.b, p.same)]
+        assert pairs == [[k["id_a"], k["id_b"], k["answer"]] for k in told]
+    with pytest.raises(ValueError, match="fill takes margin | none | random, not 'much'"):
+        select(X, c, fill="much")

@@ -54,11 +54,11 @@ def test_contradictions_are_explained_and_unsure_counts_for_nothing(blobs):
     ids = [f"p{i}" for i in range(60)]
     talk = Dialogue(X, n_clusters=3, sample_ids=ids, auto_refit=False)
     assert talk.tell("p0", "p1", "same") and talk.tell("p1", "p2", "same")
+    assert "p1" in talk.why("p0", "p2") and talk.why("p0", "p9") is None
     assert talk.tell("p0", "p2", "same").effect == "known"
     heard = talk.tell("p0", "p2", "different")
     assert not heard and heard.effect == "conflict"
     assert talk.tell("p5", "p6", "unsure").effect == "aside"
-    assert "p1" in talk.why("p0", "p2") and talk.why("p0", "p9") is None
     assert talk.constraints.must_link.tolist() == [["p0", "p1"], ["p1", "p2"], ["p0", "p2"]]
     assert len(set(talk.refit().labels_[:3])) <= 2
     with pytest.raises(ConstraintError, match="no row has the id 'nobody'"):

@@ -51,6 +51,7 @@ def test_curves_over_k_and_over_answers(iris):
     assert shown.values == sorted(shown.values, reverse=True)
     marked = KCurveDisplay([2, 3, 4], [None, 0.7, 0.5], chosen=3, smallest=3).plot()
     assert len(marked.ax_.get_legend().get_texts()) == 2
+    assert marked.ax_.get_xlim() == (1.5, 4.5)
     curve = LearningCurveDisplay.from_estimator(kinfold.ConstrainedKMeans(3), X, y, amounts=[0, 200], repeats=2)
     assert curve.values.shape == (2, 2) and curve.values[1].mean() > curve.values[0].mean()
 
@@ -61,6 +62,23 @@ def test_violations_side_by_side(iris):
     fits = [m(3).fit(X, constraints=c) for m in (kinfold.KMeans, kinfold.ConstrainedKMeans)]
     shown = ViolationsDisplay.from_estimator(*fits)
     assert [t.get_text() for t in shown.ax_.get_yticklabels()][0] == "KMeans must-link"
-    assert "all kept" in shown.ax_.texts[2].get_text()
+    assert "all " in shown.ax_.texts[2].get_text()
     alone = ViolationsDisplay.from_predictions(fits[0].labels_, constraints=c)
     assert alone.violations[""].must_link == fits[0].violations_.must_link
+
+
+def test_many_clusters_differ_by_colour_and_mark():
+    from kinfold.display import _colour, _mark
+
+    assert len({(_colour(i), _mark(i)) for i in range(64)}) == 64
+
+
+def test_a_simulated_dialogue_is_a_curve(iris):
+    X, y = iris
+    curves = [
+        kinfold.learning_curve(X, y, estimator=kinfold.ConstrainedKMeans(3, random_state=s), budget=20, every=10) for s in (0, 1)
+    ]
+    shown = LearningCurveDisplay.from_curve(*curves, name="auto")
+    assert shown.amounts == [0, 10, 20] and shown.values.shape == (3, 2)
+    with pytest.raises(ValueError, match="no score named 'luck'"):
+        LearningCurveDisplay.from_curve(*curves, score="luck")

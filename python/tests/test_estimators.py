@@ -12,24 +12,28 @@ from sklearn.utils.estimator_checks import check_estimator
 import kinfold
 from kinfold._tables import methods
 
-# Checks that constraints make meaningless, with the reason. They pass a `y` that holds -1 by accident, which says that the
-# other rows are known, and ask for one cluster of rows that it labels differently.
-MEANINGLESS = {
-}
+# A proof may take for ever: its effort is bounded, which is deterministic.
+BOUNDED = {"Exact": {"work": 1.0}}
 
 
 def make(name, **given):
-    return getattr(kinfold, name)(**given)
+    return getattr(kinfold, name)(**BOUNDED.get(name, {}), **given)
+
+
+def check(estimator):
+    """Constraints make none of scikit-learn's checks meaningless: none is expected to fail."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(estimator, on_fail=None, on_skip=None)
+    assert not {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
+    # Runs only where an environment variable asks scipy for it.
+    assert {r["check_name"] for r in results if r["status"] == "skipped"} <= {"check_array_api_input"}
+    assert sum(r["status"] == "passed" for r in results) >= 40
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_check_estimator_passes(name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(make(name), expected_failed_checks=MEANINGLESS, on_fail=None, on_skip=None)
-    failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
-    assert not failed
-    assert sum(r["status"] == "passed" for r in results) > 50
+    check(make(name))
 
 
 def test_every_method_of_the_table_is_an_estimator():
@@ -50,7 +54,7 @@ def test_constraints_are_kept_or_counted(name, iris):
     labels = found.labels_
     broken = sum(labels[a] != labels[b] for a, b in must) + sum(labels[a] == labels[b] for a, b in cannot)
     assert len(found.violations_) == broken
-    if methods()[name]["listens"] == "hard":
+    if methods()[name]["listens"] in ("hard", "priced"):
         assert broken == 0
     assert labels.dtype == np.int32 and set(labels) <= {0, 1, 2}
     assert found.cluster_centers_.shape == (3, 4)
@@ -141,11 +145,7 @@ METRICS = sorted(kinfold.metrics())
 
 @pytest.mark.parametrize("name", METRICS)
 def test_metrics_are_transformers_that_pass_check_estimator(name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(make(name), expected_failed_checks=MEANINGLESS, on_fail=None, on_skip=None)
-    failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
-    assert not failed
+    check(make(name))
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -164,6 +164,14 @@ def test_metrics_bring_must_linked_rows_nearer(name, iris):
     assert learned.get_mahalanobis_matrix().shape == (4, 4)
 
 
+def test_a_diagonal_metric_has_a_diagonal_map(iris):
+    X, y = iris
+    learned = kinfold.MMC(form="diagonal").fit(X, constraints=kinfold.simulate(y, amount=200, random_state=1))
+    weights = np.diag(learned.components_)
+    assert np.array_equal(learned.components_, np.diag(weights)) and len(set(weights)) > 1
+    assert np.allclose(learned.transform(X), X * weights)
+
+
 def test_a_metric_before_a_method_is_that_metric_then_the_method(iris):
     X, y = iris
     c = kinfold.simulate(y, amount=100)
@@ -171,5 +179,5 @@ def test_a_metric_before_a_method_is_that_metric_then_the_method(iris):
     outside = kinfold.ConstrainedKMeans(3).fit(kinfold.RCA().fit_transform(X, constraints=c), constraints=c)
     assert np.array_equal(inside.labels_, outside.labels_)
     assert inside.representation_ == "rca"
-    with pytest.raises(kinfold.exceptions.ParameterError, match="there is no metric named 'rac'; did you mean 'rca'"):
+    with pytest.raises(kinfold.exceptions.ParameterError, match="there is no metric named 'rac'"):
         kinfold.ConstrainedKMeans(3, metric_learner="rac").fit(X, constraints=c)

@@ -56,17 +56,19 @@ def test_numpy_alone_is_enough():
     assert lines[4].startswith("1.0 Constraints(")
 
 
-MODULES = ["kinfold", "kinfold._constraints", "kinfold._estimators", "kinfold._simulate", "kinfold.indices", "kinfold.display"]
+MODULES = sorted("kinfold." + p.stem for p in pathlib.Path(kinfold.__file__).parent.glob("*.py"))
+DOCUMENTED = {"__init__", "_choose", "_constraints", "_dialogue", "_estimators", "_select", "_simulate", "display", "indices"}
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_run(name):
     module = importlib.import_module(name)
-    tests = doctest.DocTestFinder().find(module, extraglobs={"Constraints": kinfold.Constraints})
-    run(t for t in tests if t.examples)
+    tests = [t for t in doctest.DocTestFinder().find(module, extraglobs={"Constraints": kinfold.Constraints}) if t.examples]
+    assert bool(tests) == (name.removeprefix("kinfold.") in DOCUMENTED)
+    run(tests)
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", [*CLASSES, *sorted(kinfold.metrics())])
 def test_examples_of_every_estimator_run(name):
     tests = [t for t in doctest.DocTestFinder(recurse=False).find(getattr(kinfold, name), name) if t.examples]
     assert tests
@@ -105,11 +107,14 @@ def test_the_snippets_of_the_documentation_run(tmp_path):
 
 def test_stubs_know_every_name_and_every_parameter():
     stub = (pathlib.Path(kinfold.__file__).parent / "__init__.pyi").read_text()
-    for name in CLASSES:
-        part = re.search(rf"^class {name}\(_Clusterer\):.*?-> None: \.\.\.", stub, flags=re.S | re.M)
+    for name in [*CLASSES, *kinfold.metrics()]:
+        part = re.search(rf"^class {name}\((?:_Clusterer|_MetricLearner)\):.*?-> None: \.\.\.", stub, flags=re.S | re.M)
         assert part, f"{name} is not in the stubs: run scripts/docs"
         wanted = [p for p in inspect.signature(getattr(kinfold, name)).parameters]
         assert re.findall(r"^        (\w+): ", part[0], flags=re.M) == wanted
+    for name in dir(kinfold):
+        if not name.startswith("_") and name != "importlib":
+            assert re.search(rf"\b{name} as {name}\b|^class {name}\(", stub, flags=re.M), f"{name} is not in the stubs"
     functions = (pathlib.Path(kinfold.__file__).parent / "indices.pyi").read_text()
     assert set(re.findall(r"^def (\w+)\(", functions, flags=re.M)) == set(kinfold.indices.__all__)
     assert (pathlib.Path(kinfold.__file__).parent / "py.typed").exists()

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -95,6 +96,9 @@ def test_bars_wait_a_second_and_leave_nothing(monkeypatch):
     bar.begun -= 2
     bar.stage_begun -= 2
     bar("restarts", 2, 4)
+    bar("restarts", 3, 4)
+    assert "3/4" not in screen.getvalue()
+    bar.drawn -= 1
     assert "2/4" in screen.getvalue() and "left" in screen.getvalue() and "█" in screen.getvalue()
     bar("search", 7, None)
     _progress.finish(bar)
@@ -102,19 +106,44 @@ def test_bars_wait_a_second_and_leave_nothing(monkeypatch):
     assert _progress.listener(False) is None and _progress.listener("auto") is None
 
 
-def test_bars_in_notebooks_are_elements(monkeypatch):
-    display = pytest.importorskip("IPython.display")
+@pytest.fixture
+def notebook(monkeypatch):
+    """What a notebook's IPython is to the bars; returns what is shown."""
     shown = []
 
     class Handle:
         def update(self, html):
-            shown.append(html.data)
+            shown.append(html)
 
-    monkeypatch.setattr(display, "display", lambda html, display_id: shown.append(html.data) or Handle())
-    monkeypatch.setattr(_progress, "_in_notebook", lambda: True)
+    ipython, display = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+    ipython.get_ipython = type("ZMQInteractiveShell", (), {})
+    display.HTML = str
+    display.display = lambda html, display_id: shown.append(html) or Handle()
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    return shown
+
+
+def test_bars_in_notebooks_are_elements(notebook):
     bar = _progress.listener("auto")
     bar.begun -= 2
     bar("restarts <x>", 1, 4)
+    bar.drawn -= 1
     bar("restarts <x>", 2, 4)
     _progress.finish(bar)
-    assert 'value="1" max="4"' in shown[0] and "&lt;x&gt;" in shown[0] and shown[-1] == ""
+    assert 'value="1" max="4"' in notebook[0] and "&lt;x&gt;" in notebook[0] and notebook[-1] == ""
+
+
+def test_a_long_fit_shows_a_bar_and_takes_it_away(notebook, many):
+    kinfold.KMeans(50, restarts=10_000, time_limit=1.6).fit(many[:2000])
+    assert len(notebook) > 2 and "<progress" in notebook[0] and notebook[-1] == ""
+
+
+def test_a_terminal_gets_a_bar(monkeypatch, many):
+    class Terminal(io.StringIO):
+        isatty = lambda self: True
+
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+    kinfold.KMeans(50, restarts=10_000, time_limit=1.6).fit(many[:2000])
+    assert "█" in screen.getvalue() or "░" in screen.getvalue()
+    assert screen.getvalue().endswith(" \r")

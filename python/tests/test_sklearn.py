@@ -54,6 +54,18 @@ def test_constraints_keyed_by_ids_survive_cross_validation(routing, iris):
     assert Spy.seen[-1][2] == 0
 
 
+def test_a_fold_without_any_constraint_is_a_fold_like_others(routing, iris):
+    X, _ = iris
+    ids = np.array([f"row-{i}" for i in range(150)])
+    c = Constraints(must_link=[("row-0", "row-1")])
+    search = GridSearchCV(requested(ConstrainedKMeans()), {"n_clusters": [2, 3]}, cv=KFold(3), error_score="raise")
+    assert search.fit(X, constraints=c, sample_ids=ids).best_estimator_.n_dropped_ == 0
+    assert ConstrainedKMeans(2).fit(X[1:], constraints=c, sample_ids=ids[1:]).n_dropped_ == 1
+    # Not a single id fits: that is a mistake.
+    with pytest.raises(ValueError, match="no row has the id 'row-0'; there are ids like 'r-0'"):
+        ConstrainedKMeans(2).fit(X, constraints=c, sample_ids=[f"r-{i}" for i in range(150)])
+
+
 @pytest.mark.parametrize("how", ["must_link", "constraints", "groups"])
 def test_row_numbers_inside_a_grid_search_are_refused_with_a_sentence(routing, iris, how):
     X, _ = iris
@@ -79,6 +91,12 @@ def test_row_numbers_are_refused_without_routing_too(iris):
         cross_val_score(KMeans(3), X, params={"must_link": [(0, 1)]}, cv=2, error_score="raise")
     with pytest.raises(ValueError, match="would mean other rows"):
         cross_val_predict(KMeans(3), X, params={"cannot_link": [(0, 1)]}, cv=2)
+
+
+def test_row_numbers_are_refused_in_other_processes_too(routing, iris):
+    search = GridSearchCV(ConstrainedKMeans(n_jobs=1).set_fit_request(must_link=True), {"n_clusters": [2, 3]}, cv=2, n_jobs=2)
+    with pytest.raises(ValueError, match="the numbers would mean other rows"):
+        search.fit(iris[0], must_link=[(0, 1)])
 
 
 def test_the_index_of_a_frame_serves_as_ids(routing, iris):

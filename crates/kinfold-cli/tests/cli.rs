@@ -150,6 +150,11 @@ fn check_shows_the_chain_the_smallest_k_and_a_repair() {
     assert_eq!(value["feasible"]["witness"].as_array().unwrap().len(), 3);
     assert_eq!(value["smallest_k"]["lower"], 3);
     assert_eq!(kinfold(&["check", "-c", &triangle, "-k", "3"]).status.code(), Some(0));
+    // There may be rows that no answer names, unless the data says otherwise.
+    assert_eq!(kinfold(&["check", "-c", &triangle, "-k", "5"]).status.code(), Some(0));
+    let data = place.file("d.csv", "id,x\na,1\nb,2\nc,3\n");
+    assert_eq!(kinfold(&["check", &data, "--id", "id", "-c", &triangle, "-k", "3"]).status.code(), Some(0));
+    assert_ne!(kinfold(&["check", &data, "--id", "id", "-c", &triangle, "-k", "5"]).status.code(), Some(0));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! How many clusters?
 
+use kinfold::context::Termination;
 use kinfold::methods::Typed;
-use kinfold::pipeline::{ChooseK, KChoice};
+use kinfold::pipeline::{ChooseK, Criterion, KChoice};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -70,15 +71,38 @@ impl Choice {
     fn elapsed(&self) -> f64 {
         self.choice.elapsed.as_secs_f64()
     }
-    /// Criteria: name, summary, values, k, is smaller better.
+    /// The method that was run.
     #[getter]
-    #[allow(clippy::type_complexity)]
-    fn criteria(&self) -> Vec<(String, String, Vec<Option<f64>>, Option<usize>, bool)> {
-        let values = |c: &kinfold::pipeline::Criterion| c.values.iter().map(|v| v.map(|v| v.value)).collect();
-        let all = &self.choice.criteria;
-        all.iter().map(|c| (c.name.clone(), c.summary.clone(), values(c), c.k, c.loss)).collect()
+    fn method(&self) -> Option<&str> {
+        self.choice.candidates.first().map(|c| c.run.method)
     }
-    /// Objective, satisfaction, share of held-out constraints kept, sizes and broken constraints of every candidate.
+    /// Rows on which the criteria were computed.
+    #[getter]
+    fn rows_looked_at(&self) -> usize {
+        self.choice.looked_at
+    }
+    /// Why not every k was run: deadline or cancelled.
+    #[getter]
+    fn stopped(&self) -> Option<String> {
+        self.choice.stopped.map(|stop| Termination::from(stop).to_string())
+    }
+    /// Criteria: name, summary, values, their standard errors (0 where exact), k, margin, is smaller better.
+    #[getter]
+    fn criteria<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let one = |c: &Criterion| {
+            let out = PyDict::new(py);
+            out.set_item("name", &c.name)?;
+            out.set_item("summary", &c.summary)?;
+            out.set_item("values", c.values.iter().map(|v| v.map(|v| v.value)).collect::<Vec<_>>())?;
+            out.set_item("errors", c.values.iter().map(|v| v.map(|v| v.error)).collect::<Vec<_>>())?;
+            out.set_item("k", c.k)?;
+            out.set_item("margin", c.margin)?;
+            out.set_item("smaller_is_better", c.loss)?;
+            Ok(out)
+        };
+        self.choice.criteria.iter().map(one).collect()
+    }
+    /// What is known of every candidate, as the command line tells it.
     #[getter]
     fn candidates<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let one = |c: &kinfold::pipeline::Candidate| {
@@ -86,8 +110,21 @@ impl Choice {
             out.set_item("k", c.k)?;
             out.set_item("objective", c.run.objective)?;
             out.set_item("satisfaction", c.satisfaction)?;
-            out.set_item("held_out_kept", c.held_out.and_then(|t| t.kept()))?;
-            out.set_item("violations", c.run.violations.broken())?;
+            let held_out = match c.held_out {
+                None => None,
+                Some(t) => {
+                    let told = PyDict::new(py);
+                    told.set_item("tests", t.tests())?;
+                    told.set_item("kept", t.kept())?;
+                    told.set_item("chance", t.chance())?;
+                    Some(told)
+                }
+            };
+            out.set_item("held_out", held_out)?;
+            let broken = PyDict::new(py);
+            broken.set_item("must_link", c.run.violations.must_link)?;
+            broken.set_item("cannot_link", c.run.violations.cannot_link)?;
+            out.set_item("violations", broken)?;
             out.set_item("sizes", c.run.sizes.clone())?;
             out.set_item("termination", c.run.termination.to_string())?;
             Ok(out)

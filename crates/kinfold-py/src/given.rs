@@ -101,16 +101,17 @@ impl Given {
     }
 
     /// (possible, text, JSON) of the check for k.
-    #[pyo3(signature = (k, repair, ids=None))]
+    #[pyo3(signature = (k, repair, all_rows, ids=None))]
     fn check(
         &self,
         py: Python<'_>,
         k: Option<usize>,
         repair: bool,
+        all_rows: bool,
         ids: Option<Bound<'_, PyAny>>,
     ) -> PyResult<(bool, String, String)> {
         let settings = Settings { seed: 0, threads: 1, time_limit: None, memory: None };
-        let found = work::run(py, settings, None, |_| check(&self.set, k, repair))?;
+        let found = work::run(py, settings, None, |_| check(&self.set, k, repair, all_rows))?;
         let name = names(ids.as_ref());
         let found = found.map_err(|e| errors::described(py, &e, &self.set, &name))?;
         let text = check_text(&found, &self.set, &name, "the report's lists have them");

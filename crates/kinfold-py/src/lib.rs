@@ -13,6 +13,7 @@ mod metric;
 mod model;
 mod run;
 mod scores;
+mod select;
 mod work;
 
 use pyo3::prelude::*;
@@ -34,6 +35,8 @@ mod _kinfold {
     use super::run::{Fitted, fit};
     #[pymodule_export]
     use super::scores::{score, score_rows};
+    #[pymodule_export]
+    use super::select::select;
     #[pymodule_export]
     use super::tables;
 

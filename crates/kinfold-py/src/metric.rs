@@ -1,6 +1,6 @@
 //! Metrics learned from constraints: transforms of the rows.
 
-use kinfold::data::{Rows, Table, Transform};
+use kinfold::data::{Matrix, Rows, Table, Transform};
 use kinfold::methods::Typed;
 use kinfold::metrics::Choice;
 use kinfold_io::{Input, ModelFile};
@@ -20,6 +20,9 @@ pub struct Metric {
     /// Things to know.
     #[pyo3(get)]
     notes: Vec<String>,
+    /// Iterations.
+    #[pyo3(get)]
+    iterations: usize,
 }
 
 #[pymethods]
@@ -29,6 +32,11 @@ impl Metric {
     fn matrix<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
         match &self.transform {
             Transform::Linear { matrix, .. } => Ok(Some(array2(py, matrix)?)),
+            Transform::Diagonal { factor, .. } => {
+                let mut matrix = Matrix::zeros(factor.len(), factor.len());
+                factor.iter().enumerate().for_each(|(i, &f)| matrix.row_mut(i)[i] = f);
+                Ok(Some(array2(py, &matrix)?))
+            }
             _ => Ok(None),
         }
     }
@@ -43,16 +51,16 @@ impl Metric {
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
-        let saved = ModelFile::new((self.transform.clone(), self.notes.clone()));
+        let saved = ModelFile::new((self.transform.clone(), self.notes.clone(), self.iterations));
         saved.write("metric", &mut bytes).map_err(|e| errors::reading(py, &e))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     #[classmethod]
     fn from_bytes(cls: &Bound<'_, PyType>, bytes: &[u8]) -> PyResult<Metric> {
-        let read = ModelFile::<(Transform, Vec<String>)>::read(&Input::bytes("pickle", bytes));
-        let (transform, notes) = read.map_err(|e| errors::reading(cls.py(), &e))?.model;
-        Ok(Metric { transform, notes })
+        let read = ModelFile::<(Transform, Vec<String>, usize)>::read(&Input::bytes("pickle", bytes));
+        let (transform, notes, iterations) = read.map_err(|e| errors::reading(cls.py(), &e))?.model;
+        Ok(Metric { transform, notes, iterations })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
@@ -120,5 +128,5 @@ fn learned<F: Typed>(
         choice.learn(ctx, &data, set, &set.close()?)
     })?;
     let found = done.map_err(|e| errors::described(py, &e, set, names(ids)))?;
-    Ok(Metric { transform: found.transform, notes: found.notes })
+    Ok(Metric { transform: found.transform, notes: found.notes, iterations: found.iterations })
 }

@@ -60,6 +60,27 @@ impl Fitted {
     fn termination(&self) -> String {
         self.run.termination.to_string()
     }
+    /// No clustering that keeps the constraints has a smaller objective, where the method proves such a bound.
+    #[getter]
+    fn lower_bound(&self) -> Option<f64> {
+        self.run.lower_bound
+    }
+    #[getter]
+    fn gap(&self) -> Option<f64> {
+        self.run.gap()
+    }
+    /// What was believed of the constraints, and why.
+    #[getter]
+    fn trust<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(found) = &self.run.assessment else { return Ok(None) };
+        let out = PyDict::new(py);
+        out.set_item("verdict", spelt(&found.verdict))?;
+        out.set_item("reason", &found.reason)?;
+        out.set_item("error_rate", found.error_rate)?;
+        out.set_item("contradictions", found.contradictions)?;
+        out.set_item("evidence", found.evidence)?;
+        Ok(Some(out))
+    }
     #[getter]
     fn sizes(&self) -> Vec<usize> {
         self.run.sizes.clone()
@@ -159,6 +180,11 @@ fn trust(py: Python<'_>, name: &str) -> PyResult<Trust> {
     }
 }
 
+/// A value of few, as the command line's JSON spells it.
+pub fn spelt(value: &impl serde::Serialize) -> Option<String> {
+    serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned))
+}
+
 struct Asked<'a, 'py> {
     job: &'a Job,
     given: &'a Given,
@@ -189,15 +215,20 @@ impl Asked<'_, '_> {
         let mut distrusted = Vec::new();
         for d in run.distrusted() {
             let one = PyDict::new(py);
-            one.set_item("same", d.kind == kinfold::constraints::Kind::MustLink)?;
+            one.set_item("kind", spelt(&d.kind))?;
             one.set_item("a", name(d.a))?;
             one.set_item("b", name(d.b))?;
             one.set_item("row_a", d.a)?;
             one.set_item("row_b", d.b)?;
             one.set_item("where", given.place(d.id, &[d.a, d.b]))?;
             one.set_item("probability_wrong", d.probability_wrong)?;
-            one.set_item("evidence", d.describe(given, &name))?;
+            one.set_item("probability_same_without_it", d.probability_same_without_it)?;
+            one.set_item("sigmas", d.sigmas)?;
+            one.set_item("cost", d.cost)?;
+            one.set_item("against", d.cycle.iter().map(|&id| given.place(id, &[])).collect::<Vec<_>>())?;
+            one.set_item("broken", d.broken)?;
             one.set_item("kept", d.kept)?;
+            one.set_item("evidence", d.describe(given, &name))?;
             distrusted.push(one.unbind());
         }
         Ok(Fitted {

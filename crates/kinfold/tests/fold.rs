@@ -42,6 +42,20 @@ fn the_metric_is_learned_and_the_choice_is_reported() {
 }
 
 #[test]
+fn no_cluster_is_lost_on_few_rows() {
+    for rows in [vec![0.0, 0.0, 0.0, 1.0, 9.0, 9.0, 9.0, 8.0], vec![0.0, 0.0, 1.0, 0.0, 5.0, 5.0, 9.0, 0.0, 9.0, 1.0]] {
+        let data = Dataset::dense(&rows, 2).unwrap();
+        let mut given = ConstraintSet::new(data.n());
+        given.add_pair(Kind::MustLink, 0, 1).unwrap();
+        for k in 2..data.n() {
+            let run = Job::new("fold", k).run(&RunContext::new(0), &data, &given).unwrap();
+            assert!(run.sizes.iter().all(|&s| s > 0), "k = {k}: {:?}", run.labels);
+            assert_eq!(run.violations.broken(), 0);
+        }
+    }
+}
+
+#[test]
 fn a_scaling_that_was_asked_for_leaves_no_other() {
     let (rows, truth) = stretched(120, 2, 2);
     let data = Dataset::dense(&rows, 2).unwrap();

@@ -12,8 +12,10 @@ use crate::session::{Done, Session};
 
 pub fn run(session: &Session, args: &CheckArgs) -> Done {
     let (ids, given) = read(session, args)?;
+    // Without the data, only the rows that the answers name are known.
+    let all_rows = args.data.is_some();
     let name = |row: u32| ids.get(row as usize).into_owned();
-    let found = check(&given, args.k, !args.no_repair)?;
+    let found = check(&given, args.k, !args.no_repair, all_rows)?;
     if session.json {
         let mut value = check_json(&found, &given, name);
         value["schema_version"] = SCHEMA_VERSION.into();

@@ -47,12 +47,23 @@ pub fn vote(
             costs[u * k + label as usize] -= weight[u] * TIE;
         }
         let mut next = current.clone();
-        if assigner.assign(ctx, &costs, Some(&current), &mut next).is_err() || next == current {
+        // Where members disagree about everything, the most voted labels may all be one: that is no vote for fewer clusters.
+        if assigner.assign(ctx, &costs, Some(&current), &mut next).is_err()
+            || next == current
+            || used(&next, k) < used(&current, k)
+        {
             break;
         }
         current = next;
     }
     current
+}
+
+/// How many of the k clusters have rows.
+pub fn used(labels: &[u32], k: usize) -> usize {
+    let mut seen = vec![false; k];
+    labels.iter().for_each(|&l| seen[l as usize] = true);
+    seen.into_iter().filter(|&s| s).count()
 }
 
 /// The member most like the others by adjusted Rand index over weight; the first of equals.
@@ -93,6 +104,15 @@ mod tests {
         let b = [2, 2, 0, 0, 1, 1];
         assert_eq!(aligned(&b, &a, &[1.0; 6], 3), a);
         assert_eq!(medoid(&[&[0, 1, 0, 1, 0, 1], &a, &b], &[1.0; 6], 3), 1);
+    }
+
+    #[test]
+    fn members_that_disagree_about_everything_do_not_vote_a_cluster_away() {
+        let ctx = RunContext::default().with_threads(1);
+        let members: Vec<(f64, &[u32])> = vec![(1.0, &[0, 0, 0, 1]), (1.0, &[0, 0, 1, 0]), (1.0, &[0, 1, 0, 0])];
+        let free = Graph::new(4, std::iter::empty());
+        let voted = vote(&ctx, &free, &[1.0; 4], 2, &members, members[0].1);
+        assert_eq!(used(&voted, 2), 2);
     }
 
     #[test]

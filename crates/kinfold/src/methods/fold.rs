@@ -315,10 +315,25 @@ impl<F: Float> Work<'_, F> {
             done.iter().for_each(|&i| weights[i] = 1.0);
             Choice { scores: vec![None; all.len()], error: 0.0, weights, best: done[among.best] }
         });
-        let best = if fitted[choice.best].is_some() { choice.best } else { done[0] };
-        let members: Vec<(f64, &[u32])> =
-            choice.members().filter(|(i, _)| fitted[*i].is_some()).map(|(i, w)| (w, labels_of(i))).collect();
-        let labels = consensus::vote(ctx, whole.chunklets.graph(), &weight, k, &members, labels_of(best));
+        let mut best = if fitted[choice.best].is_some() { choice.best } else { done[0] };
+        let members: Vec<(usize, f64)> = choice.members().filter(|(i, _)| fitted[*i].is_some()).collect();
+        let vote = |members: &[(usize, f64)], best: usize| {
+            let members: Vec<(f64, &[u32])> = members.iter().map(|&(i, w)| (w, labels_of(i))).collect();
+            consensus::vote(ctx, whole.chunklets.graph(), &weight, k, &members, labels_of(best))
+        };
+        let mut labels = vote(&members, best);
+        // On few rows a candidate may lose a cluster: those that have the most decide then.
+        let clusters = |i: usize| consensus::used(labels_of(i), k);
+        let most = done.iter().map(|&i| clusters(i)).max().unwrap_or(0);
+        if consensus::used(&labels, k) < most.max(consensus::used(&first.labels, k)) {
+            if most < consensus::used(&first.labels, k) {
+                return stopped(first, ctx.checkpoint().map_or_else(Into::into, |()| Termination::Converged));
+            }
+            let full: Vec<(usize, f64)> =
+                done.iter().filter(|&&i| clusters(i) == most).map(|&i| (i, choice.weights[i].max(1e-9))).collect();
+            best = full.iter().fold(full[0], |a, &b| if b.1 > a.1 { b } else { a }).0;
+            labels = vote(&full, best);
+        }
         let said: Vec<bool> = fitted.iter().map(Option::is_some).collect();
         let (mut name, scores) = describe(&all, &choice, &said);
         if done.len() > 1 && done.iter().all(|&i| consensus::aligned(labels_of(i), &labels, &weight, k) == labels) {

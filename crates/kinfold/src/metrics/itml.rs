@@ -95,7 +95,7 @@ impl MetricLearner for Itml {
         };
         let (upper, lower) = self.bounds(ctx, evidence.x, &prior)?;
         let (m, sweeps, skipped) = self.project(ctx, prior, &near, &far, upper, lower);
-        let mut learned = Learned::of_map(&map_of(&m)?);
+        let mut learned = Learned { iterations: sweeps, ..Learned::of_map(&map_of(&m)?) };
         if skipped > 0 {
             learned.notes.push(format!("itml: {skipped} pairs of rows that do not differ were left out"));
         }

@@ -57,20 +57,21 @@ fn onto_simplex(v: &mut [f64]) {
     v.iter_mut().for_each(|x| *x = (*x - shift).max(0.0));
 }
 
-/// Projected ascent from `start`: `value` gives f and its gradient, `back` projects.
+/// Projected ascent from `start`, and its steps: `value` gives f and its gradient, `back` projects.
 fn ascend(
     ctx: &RunContext,
     params: &MmcParams,
     start: Vec<f64>,
     value: impl Fn(&[f64]) -> (f64, Vec<f64>),
     back: impl Fn(&mut Vec<f64>) -> Result<()>,
-) -> Result<Vec<f64>> {
+) -> Result<(Vec<f64>, usize)> {
     let mut at = start;
     let (mut best, mut gradient) = value(&at);
     let size = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     let mut step = 0.1 * size(&at) / size(&gradient).max(1e-300);
-    let mut idle = 0;
+    let (mut idle, mut steps) = (0, 0);
     for _ in 0..params.max_iter {
+        steps += 1;
         let mut next: Vec<f64> = at.iter().zip(&gradient).map(|(x, g)| x + step * g).collect();
         back(&mut next)?;
         let (found, slope) = value(&next);
@@ -86,7 +87,7 @@ fn ascend(
             break;
         }
     }
-    Ok(at)
+    Ok((at, steps))
 }
 
 impl MetricLearner for Mmc {
@@ -120,16 +121,16 @@ impl MetricLearner for Mmc {
             add_to_diagonal(&mut w, 1e-3 * spread / dims as f64);
             notes.push("mmc: must-links do not reach every direction; a little was added to all".to_owned());
         }
-        let transform = match self.0.form {
+        let (transform, iterations) = match self.0.form {
             Form::Diagonal => self.diagonal(ctx, &w, &far)?,
             Form::Full => self.full(ctx, &w, &far)?,
         };
-        Ok(Learned { transform, notes })
+        Ok(Learned { transform, notes, iterations })
     }
 }
 
 impl Mmc {
-    fn diagonal(&self, ctx: &RunContext, w: &Matrix, far: &Matrix) -> Result<Transform> {
+    fn diagonal(&self, ctx: &RunContext, w: &Matrix, far: &Matrix) -> Result<(Transform, usize)> {
         let dims = w.rows();
         let s: Vec<f64> = (0..dims).map(|f| w.row(f)[f]).collect();
         // n_f = s_f·m_f, so that the bound is Σ n ≤ 1.
@@ -143,16 +144,16 @@ impl Mmc {
             }
             (f, gradient)
         };
-        let n = ascend(ctx, &self.0, vec![1.0 / dims as f64; dims], value, |n| {
+        let (n, steps) = ascend(ctx, &self.0, vec![1.0 / dims as f64; dims], value, |n| {
             onto_simplex(n);
             Ok(())
         })?;
         let total: f64 = n.iter().sum();
         let factor = n.iter().zip(&s).map(|(n, s)| (0.5 * n / total / s).sqrt()).collect();
-        Ok(Transform::Diagonal { shift: Vec::new(), factor })
+        Ok((Transform::Diagonal { shift: Vec::new(), factor }, steps))
     }
 
-    fn full(&self, ctx: &RunContext, w: &Matrix, far: &Matrix) -> Result<Transform> {
+    fn full(&self, ctx: &RunContext, w: &Matrix, far: &Matrix) -> Result<(Transform, usize)> {
         let dims = w.rows();
         let root = whitening(w, 0.0)?;
         let v = project(far, &root);
@@ -177,10 +178,10 @@ impl Mmc {
             Ok(())
         };
         let start = Matrix::identity(dims).values().iter().map(|v| v / dims as f64).collect();
-        let n = ascend(ctx, &self.0, start, value, back)?;
+        let (n, steps) = ascend(ctx, &self.0, start, value, back)?;
         let total = trace(&Matrix::from_vec(dims, n.clone()));
         let scaled = Matrix::from_vec(dims, n.iter().map(|v| v / total).collect());
         let map = project(&map_of(&scaled)?, &root.transposed());
-        Ok(Transform::Linear { shift: Vec::new(), matrix: map.transposed() })
+        Ok((Transform::Linear { shift: Vec::new(), matrix: map.transposed() }, steps))
     }
 }

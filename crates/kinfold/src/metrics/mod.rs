@@ -30,19 +30,21 @@ pub struct Learned {
     pub transform: Transform,
     /// Things a user should know.
     pub notes: Vec<String>,
+    /// Iterations; 1 where the answer is computed at once.
+    pub iterations: usize,
 }
 
 impl Learned {
     /// Of a map whose rows are directions.
     fn of_map(map: &Matrix) -> Learned {
         let transform = Transform::Linear { shift: Vec::new(), matrix: map.transposed() };
-        Learned { transform, notes: Vec::new() }
+        Learned { transform, notes: Vec::new(), iterations: 1 }
     }
 
     /// Nothing to learn from: rows as they are.
     fn nothing(name: &str, needs: &str) -> Learned {
         let note = format!("{name} learned nothing: it needs {needs}; distances are left as they are");
-        Learned { transform: Transform::Identity, notes: vec![note] }
+        Learned { transform: Transform::Identity, notes: vec![note], iterations: 1 }
     }
 }
 

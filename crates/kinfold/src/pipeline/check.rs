@@ -33,7 +33,8 @@ impl Check {
     }
 }
 
-/// Looks for contradictions, decides k where one is given, and mends what cannot hold if `mend` asks for it.
+/// Looks for contradictions, decides k where one is given, and mends what cannot hold if `mend` asks for it. With
+/// `all_rows` the rows of the set are all there are, and each of the k clusters needs one; otherwise there may be others.
 ///
 /// ```
 /// use kinfold::{constraints::{ConstraintSet, Kind}, pipeline::check};
@@ -41,20 +42,20 @@ impl Check {
 /// for (a, b) in [(0, 1), (1, 2), (0, 2)] {
 ///     given.add_pair(Kind::CannotLink, a, b)?;
 /// }
-/// assert!(check(&given, Some(3), true)?.possible());
-/// let impossible = check(&given, Some(2), true)?;
+/// assert!(check(&given, Some(3), true, true)?.possible());
+/// let impossible = check(&given, Some(2), true, true)?;
 /// assert_eq!(impossible.repair.unwrap().dropped.len(), 1);
 /// # Ok::<(), kinfold::Error>(())
 /// ```
-pub fn check(given: &ConstraintSet, k: Option<usize>, mend: bool) -> Result<Check> {
+pub fn check(given: &ConstraintSet, k: Option<usize>, mend: bool, all_rows: bool) -> Result<Check> {
     if let Some(k) = k
-        && (k == 0 || k > given.n())
+        && (k == 0 || (all_rows && k > given.n()))
     {
         return Err(Error::K { k, rows: given.n() });
     }
     let (chunklets, conflicts) = given.close_lenient(0.0)?;
     // The smallest k is advice: it gets less time than the verdict that was asked for.
-    let options = FeasibleOptions { exact_k: true, ..FeasibleOptions::default() };
+    let options = FeasibleOptions { exact_k: all_rows, ..FeasibleOptions::default() };
     let advice = FeasibleOptions { time_limit: Duration::from_secs(2), ..options };
     // The cannot-links that contradict a chain are not in the graph, so this speaks of the rest.
     let verdict = k.map(|k| (k, feasible(&chunklets, k, &options)));
@@ -66,4 +67,22 @@ pub fn check(given: &ConstraintSet, k: Option<usize>, mend: bool) -> Result<Chec
         found.repair = Some(repair(given, k, &options)?);
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::Kind;
+
+    #[test]
+    fn rows_that_are_not_named_may_fill_the_other_clusters() {
+        let mut given = ConstraintSet::new(3);
+        given.add_pair(Kind::MustLink, 0, 1).unwrap();
+        given.add_pair(Kind::CannotLink, 1, 2).unwrap();
+        assert!(!check(&given, Some(3), true, true).unwrap().possible());
+        assert!(check(&given, Some(3), true, false).unwrap().possible());
+        assert!(check(&given, Some(9), true, false).unwrap().possible());
+        assert!(!check(&given, Some(1), true, false).unwrap().possible());
+        assert!(check(&given, Some(9), true, true).is_err());
+    }
 }
