@@ -20,6 +20,8 @@ pub enum Block {
     Table(Table),
     /// A chart; in Markdown its title stands for it unless a file name is given.
     Chart(Svg, Option<String>),
+    /// A chart drawn before: the text of an SVG file of ours, what it shows, the file.
+    Drawn(String, String, String),
 }
 
 /// A page.
@@ -107,6 +109,7 @@ impl Page {
                     out += &format!("<ul>{}</ul>\n", items.join("\n"));
                 }
                 Block::Table(table) => out += &table.html(),
+                Block::Drawn(svg, ..) => out += &format!("<figure>{svg}</figure>\n"),
                 Block::Chart(svg, _) => out += &format!("<figure>{}</figure>\n", svg.inline()),
             }
         }
@@ -132,7 +135,8 @@ impl Page {
                     out.push('\n');
                 }
                 Block::Table(table) => out += &table.markdown(),
-                Block::Chart(_, Some(file)) => out += &format!("![{file}]({file})\n\n"),
+                Block::Chart(svg, Some(file)) => out += &format!("![{}]({file})\n\n", svg.label()),
+                Block::Drawn(_, alt, file) => out += &format!("![{alt}]({file})\n\n"),
                 Block::Chart(_, None) => {}
             }
         }

@@ -4,6 +4,8 @@ mod clusters;
 mod curves;
 mod rows;
 
+pub use curves::{choice_chart, learning_chart};
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 

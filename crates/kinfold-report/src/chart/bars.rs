@@ -1,7 +1,7 @@
 //! Horizontal bars with an error and a value behind each.
 
 use super::axis::{Axis, Scale};
-use super::{Svg, colour, width_of};
+use super::{Svg, colour, shortened, width_of};
 
 /// One bar.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -48,8 +48,7 @@ impl Bars {
         let reach = self.bars.iter().filter_map(|b| b.value.map(|v| [v - b.error, v + b.error])).flatten();
         let x = Axis::new(Scale::Linear, reach.chain([0.0]), self.range, left, right);
         let mut svg = Svg::new(WIDTH, bottom + 42.0, &self.title);
-        svg.text(14.0, 24.0, "start", "title", &self.title);
-        svg.text(14.0, 42.0, "start", "soft", &self.subtitle);
+        svg.head(&self.title, &self.subtitle);
         for tick in x.ticks() {
             let at = x.place(tick);
             svg.add(&format!("<path class=\"grid\" d=\"M{at:.1} {top:.1}V{bottom:.1}\"/>"));
@@ -60,13 +59,7 @@ impl Bars {
         for (i, bar) in self.bars.iter().enumerate() {
             let y = top + ROW * i as f64;
             let class = if bar.strong { "strong" } else { "" };
-            let longest = ((left - 16.0) / 7.2) as usize;
-            let mut name: String = bar.name.chars().take(longest).collect();
-            if name.chars().count() < bar.name.chars().count() {
-                name.pop();
-                name.push('…');
-            }
-            svg.text(left - 8.0, y + 15.0, "end", class, &name);
+            svg.text(left - 8.0, y + 15.0, "end", class, &shortened(&bar.name, left - 16.0));
             let mut end = zero;
             if let Some(value) = bar.value.filter(|v| v.is_finite()) {
                 let at = x.place(value);

@@ -1,7 +1,7 @@
 //! A table of shades: how far each cluster is from the whole in each feature, above in one colour, below in another, the
 //! number written in every cell.
 
-use super::{Svg, width_of};
+use super::{Svg, shortened, width_of};
 
 /// Rows × columns of signed numbers.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -30,11 +30,10 @@ impl Heat {
         let top = 56.0 + if tilted { longest * 0.75 + 6.0 } else { 18.0 };
         let width = left + cell * self.columns.len() as f64 + if tilted { longest * 0.7 } else { 10.0 };
         let mut svg = Svg::new(width.max(420.0), top + ROW * self.rows.len() as f64 + 10.0, &self.title);
-        svg.text(14.0, 24.0, "start", "title", &self.title);
-        svg.text(14.0, 42.0, "start", "soft", &self.subtitle);
+        svg.head(&self.title, &self.subtitle);
         for (c, name) in self.columns.iter().enumerate() {
             let x = left + cell * (c as f64 + 0.5);
-            let short: String = name.chars().take(26).collect();
+            let short = shortened(name, longest);
             if tilted {
                 svg.add(&format!(
                     "<text x=\"{x:.1}\" y=\"{0:.1}\" transform=\"rotate(-45 {x:.1} {0:.1})\">{1}</text>",
@@ -47,8 +46,7 @@ impl Heat {
         }
         for (r, (name, values)) in self.rows.iter().enumerate() {
             let y = top + ROW * r as f64;
-            let short: String = name.chars().take(((left - 20.0) / 6.6) as usize).collect();
-            svg.text(left - 8.0, y + 15.0, "end", "", &short);
+            svg.text(left - 8.0, y + 15.0, "end", "", &shortened(name, left - 20.0));
             for (c, value) in values.iter().enumerate() {
                 let Some(value) = value.filter(|v| v.is_finite()) else { continue };
                 let share = (value.abs() / self.full.max(1e-12)).min(1.0);

@@ -95,8 +95,7 @@ impl LineChart {
         let x = Axis::new(self.x_scale, all().map(|p| p.x), None, LEFT, right);
         let y = Axis::new(self.y_scale, heights, self.y_range, HEIGHT - BOTTOM, top);
         let mut svg = Svg::new(WIDTH, HEIGHT, &format!("{} {}", self.title, self.subtitle));
-        svg.text(14.0, 24.0, "start", "title", &self.title);
-        svg.text(14.0, 42.0, "start", "soft", &self.subtitle);
+        svg.head(&self.title, &self.subtitle);
         draw(&mut svg, &x, &y, &self.x_name, &self.y_name);
         if let Some((at, name)) = &self.pointed {
             let place = x.place(*at);

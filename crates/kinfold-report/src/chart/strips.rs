@@ -36,8 +36,7 @@ impl Silhouettes {
         };
         let x = Axis::new(Scale::Linear, std::iter::empty(), Some((low, 1.0)), LEFT, WIDTH - RIGHT);
         let mut svg = Svg::new(WIDTH, bottom + 44.0, &self.title);
-        svg.text(14.0, 24.0, "start", "title", &self.title);
-        svg.text(14.0, 42.0, "start", "soft", &self.subtitle);
+        svg.head(&self.title, &self.subtitle);
         for tick in x.ticks() {
             let at = x.place(tick);
             svg.add(&format!("<path class=\"grid\" d=\"M{at:.1} {top:.1}V{bottom:.1}\"/>"));
