@@ -3,6 +3,7 @@
 mod clusters;
 mod curves;
 mod rows;
+mod tsne;
 
 pub use curves::{choice_chart, learning_chart};
 

@@ -441,6 +441,18 @@ mod tests {
     }
 
     #[test]
+    fn every_data_set_of_a_suite_is_listed_in_the_docs() {
+        let listed = include_str!("../../../../docs/data.md");
+        for suite in [Suite::Bckm, Suite::Mlcl, Suite::Lcc, Suite::Noise] {
+            for (data, _) in suite.grid(false).into_iter().filter(|d| d.0 != "half-rings") {
+                let name = file_of(&data);
+                let here = ["csv", "csv.gz", "svmlight"].iter().any(|e| listed.contains(&format!("`{name}.{e}`")));
+                assert!(here, "{name}");
+            }
+        }
+    }
+
+    #[test]
     fn what_has_no_data_is_named() {
         let (cases, missing) = Suite::Lcc.cases(Amount { sets: 1, quick: true }, &Source::Shipped);
         assert!(missing.contains(&"ionosphere".to_owned()) && !missing.contains(&"iris".to_owned()));

@@ -24,7 +24,7 @@ impl Heat {
     /// Draws it.
     pub fn svg(&self) -> Svg {
         let left = self.rows.iter().map(|r| width_of(&r.0)).fold(60.0, f64::max).min(260.0) + 20.0;
-        let cell = ((720.0 - left - 10.0) / self.columns.len().max(1) as f64).clamp(46.0, 90.0);
+        let cell = ((720.0 - left - 10.0) / self.columns.len().max(1) as f64).clamp(46.0, 112.0);
         let longest = self.columns.iter().map(|c| width_of(c)).fold(0.0, f64::max).min(180.0);
         let tilted = longest > cell - 4.0;
         let top = 56.0 + if tilted { longest * 0.75 + 6.0 } else { 18.0 };
@@ -71,5 +71,45 @@ impl Heat {
             }
         }
         svg
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::well_formed;
+    use super::*;
+
+    #[test]
+    fn every_number_is_a_shade_and_is_written_out() {
+        let heat = Heat {
+            title: "t".into(),
+            columns: vec!["<length>".into(), "width".into()],
+            rows: vec![("a & b".into(), vec![Some(1.26), Some(-2.0)]), ("c".into(), vec![None, Some(0.01)])],
+            full: 2.0,
+            ..Heat::default()
+        };
+        let text = heat.svg().standalone();
+        well_formed(&text);
+        assert_eq!(text.matches("fill-opacity").count(), 3);
+        for word in [">+1.3<", ">−2.0<", ">0<", "&lt;length&gt;", "a &amp; b"] {
+            assert!(text.contains(word), "{word}");
+        }
+        // Above and below differ in sign, not in colour alone.
+        assert!(text.contains("#0072b2\" fill-opacity=\"0.75\""));
+    }
+
+    #[test]
+    fn long_names_are_tilted_and_cut_and_leave_no_cell_out() {
+        let name = "a very long name of a column that nobody would write";
+        let heat = Heat {
+            columns: vec![name.into(); 12],
+            rows: vec![(name.into(), vec![Some(1.0); 12])],
+            full: 1.0,
+            ..Heat::default()
+        };
+        let text = heat.svg().standalone();
+        well_formed(&text);
+        assert_eq!((text.matches("rotate(").count(), text.matches("fill-opacity").count()), (12, 12));
+        assert!(!text.contains(name) && text.contains('…'));
     }
 }

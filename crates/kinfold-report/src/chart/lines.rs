@@ -168,6 +168,7 @@ mod tests {
         let chart =
             LineChart { title: "t".into(), series: vec![line("one", 1.0), line("two", 2.0)], ..LineChart::default() };
         let text = chart.svg().standalone();
+        super::super::tests::well_formed(&text);
         assert!(text.contains(">one<") && text.contains(">two<"));
         assert_eq!(text.matches("opacity=\"0.13\"").count(), 2);
         assert_eq!(text.matches("<circle").count(), 6);

@@ -170,7 +170,11 @@ mod tests {
             clusters: vec!["0".into(), "1".into()],
             ..Map::default()
         };
-        let text = map.svg().inline();
+        let text = map.svg().standalone();
+        super::super::tests::well_formed(&text);
+        // Two rows that have a place, and what the legend names; a cross on the map and one in the legend.
+        assert_eq!(text.matches("<title>").count(), 2);
+        assert_eq!(text.matches("l10 10m0 -10l-10 10").count(), 1);
         assert!(text.contains("different, broken") && text.contains("different, kept"));
         assert!(text.contains("row &lt;1&gt;") && !text.contains("NaN"));
     }

@@ -22,14 +22,17 @@ use crate::escape;
 /// The colours of series and clusters.
 pub const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
-/// The look of all charts: a page writes it once, a chart that stands alone carries it.
+/// The look of all charts: a page writes it once, a chart that stands alone carries it. On dark paper the darker colours are
+/// lightened.
 pub const STYLE: &str = "\
 .kf{--ink:#1f2328;--soft:#5b6470;--line:#d9dde3;--paper:#fff;--bad:#b3261e;font-family:system-ui,-apple-system,'Segoe UI',sans-serif;font-size:12px}\
 .kf text{fill:#1f2328;fill:var(--ink)}.kf .soft{fill:#5b6470;fill:var(--soft)}.kf .title{font-size:15px;font-weight:600}\
 .kf .strong{font-weight:700}.kf .grid{stroke:#d9dde3;stroke:var(--line);fill:none}.kf .axis{stroke:#5b6470;stroke:var(--soft);fill:none}\
 .kf .paper{fill:#fff;fill:var(--paper)}.kf .halo{stroke:#fff;stroke:var(--paper);fill:none}\
 .kf .ink{stroke:#1f2328;stroke:var(--ink);fill:none}.kf .bad{stroke:#b3261e;stroke:var(--bad);fill:none}.kf text.badtext{fill:#b3261e;fill:var(--bad)}\
-@media(prefers-color-scheme:dark){.kf{--ink:#e6e8eb;--soft:#a3acb8;--line:#39404a;--paper:#16191d;--bad:#ff8a7a}}";
+@media(prefers-color-scheme:dark){.kf{--ink:#e6e8eb;--soft:#a3acb8;--line:#39404a;--paper:#16191d;--bad:#ff8a7a}\
+.kf [fill='#0072b2']{fill:#3f97e0}.kf [stroke='#0072b2']{stroke:#3f97e0}.kf [fill='#d55e00']{fill:#f5791f}.kf [stroke='#d55e00']{stroke:#f5791f}\
+.kf [fill='#009e73']{fill:#1fbf92}.kf [stroke='#009e73']{stroke:#1fbf92}.kf [fill='#56b4e9']{fill:#9bd8ff}.kf [stroke='#56b4e9']{stroke:#9bd8ff}}";
 
 /// The colour of the i-th series or cluster.
 pub fn colour(i: usize) -> &'static str {
