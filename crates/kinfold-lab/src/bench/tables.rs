@@ -170,11 +170,7 @@ fn exact_table(store: &Store, page: &mut Page) {
             seconds.map_or(Cell::words("–"), |s| Cell::number(s.mean, 2)).beside(printed(1, m))
         }));
         let exact = records("exact");
-        row.push(Cell::words(format!(
-            "{} of {}",
-            exact.iter().filter(|r| r.note == "proven").count(),
-            exact.len()
-        )));
+        row.push(Cell::words(format!("{} of {}", exact.iter().filter(|r| r.note == "proven").count(), exact.len())));
         table.rows.push(row);
     }
     table.mark_best(&[1, 2, 3], Better::Higher);

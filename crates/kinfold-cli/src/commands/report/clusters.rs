@@ -72,10 +72,12 @@ pub fn fill(session: &Session, args: &ReportArgs, json: &Value, page: &mut Page)
         broken.iter().flat_map(|b| [b.0, b.1]).chain(constrained.iter().flat_map(|e| [e.0, e.1])).collect();
     let pairs: Vec<(usize, usize)> = broken.iter().map(|b| (b.0, b.1)).collect();
     let pool = Pool::new(session.threads);
+    session.ctx().progress("maps and silhouettes", 0, None);
     let seen = match run.file.rows.view()? {
         View::F32(data) => rows::look(&pool, &data, &run.labels, run.k, &first, &pairs)?,
         View::F64(data) => rows::look(&pool, &data, &run.labels, run.k, &first, &pairs)?,
     };
+    session.clear_progress();
     run.overview(page);
     run.map(page, &seen, &constrained);
     run.silhouettes(page, &seen);

@@ -10,7 +10,9 @@ use kinfold::data::Matrix;
 const FEWEST: usize = 12;
 /// Effective number of neighbours.
 const PERPLEXITY: f64 = 30.0;
-const EPOCHS: usize = 750;
+/// Steps; of many rows fewer, a step then takes its time.
+const EPOCHS: [usize; 2] = [750, 500];
+const MANY: usize = 2000;
 /// Size of the cells that are taken as one: 0 is exact.
 const THETA: f64 = 0.5;
 
@@ -36,7 +38,7 @@ pub fn places(pool: &Pool, components: &Matrix) -> Option<Vec<(f64, f64)>> {
     let rows = vec![(); n];
     let run = move || {
         let mut tsne: tSNE<'_, f64, ()> = tSNE::new(&rows);
-        tsne.epochs(EPOCHS).perplexity(perplexity).initial_embedding(start);
+        tsne.epochs(EPOCHS[usize::from(n > MANY)]).perplexity(perplexity).initial_embedding(start);
         tsne.barnes_hut_with_neighbors(THETA, &neighbours);
         tsne.embedding()
     };
