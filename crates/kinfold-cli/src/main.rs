@@ -4,7 +4,6 @@ mod args;
 mod commands;
 mod failure;
 mod load;
-mod plot;
 mod progress;
 mod session;
 

@@ -232,7 +232,7 @@ fn simulated_curves_are_a_table_json_and_a_plot() {
     }
     let mut svg = String::new();
     std::fs::File::open(&plot).unwrap().read_to_string(&mut svg).unwrap();
-    assert!(svg.starts_with("<svg") && svg.matches("<polyline").count() == 2);
+    assert!(svg.starts_with("<svg") && svg.matches("opacity=\"0.13\"").count() == 2 && svg.contains("NMI"));
     let bad = kinfold(&["simulate", &iris(), "--truth", "species", "--ask", "autoo"]);
     assert!(bad.status.code() == Some(2) && err(&bad).contains("did you mean 'auto'"), "{}", err(&bad));
 }

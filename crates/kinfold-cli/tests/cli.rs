@@ -490,11 +490,16 @@ fn a_report_is_one_page_that_needs_nothing_else() {
     for outside in ["<script", " src=", "@import", "url("] {
         assert!(!html.contains(outside), "{outside}");
     }
-    // As many broken lines on the map as the run lists.
+    // As many broken lines on each of the two maps as the run lists; the same page on any number of threads.
     let value: Value = serde_json::from_str(&std::fs::read_to_string(&run).unwrap()).unwrap();
     let broken = value["violations"]["list"].as_array().unwrap().len();
     assert!(broken > 0);
-    assert_eq!(html.matches("class=\"halo\"").count(), broken);
+    assert_eq!(html.matches("class=\"halo\"").count(), 2 * broken);
+    assert!(html.contains("Map: two directions") && html.contains("Map: neighbourhoods"));
+    for threads in ["1", "2"] {
+        let again = out(&kinfold(&["report", &run, "--threads", threads, "-q"]));
+        assert!(again == html, "{threads} threads");
+    }
 }
 
 #[test]
@@ -523,5 +528,8 @@ fn a_report_of_a_choice_of_k_has_the_curve_and_every_criterion() {
     let run = place.file("k.json", value.to_string());
     let html = out(&kinfold(&["report", &run]));
     assert!(html.contains("k = 4") && html.contains("by number of clusters"));
+    // A ring for what each criterion chooses.
+    let choosing = value["criteria"].as_array().unwrap().iter().filter(|c| !c["k"].is_null()).count();
+    assert_eq!(html.matches("rx=\"3\"").count(), choosing);
     assert!(value["criteria"].as_array().unwrap().iter().any(|c| html.contains(c["name"].as_str().unwrap())));
 }

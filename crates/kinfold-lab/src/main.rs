@@ -6,6 +6,8 @@ mod bench;
 mod fold_table;
 mod fuzz;
 mod index_speed;
+mod journal;
+mod progress;
 mod protocol;
 mod speed;
 mod trust_table;
@@ -42,6 +44,9 @@ enum Experiment {
     Fuzz(fuzz::FuzzArgs),
 }
 
+/// The experiment was done and a bar was missed.
+const MISSED: u8 = 1;
+
 fn main() -> std::process::ExitCode {
     let done = match Lab::parse().experiment {
         Experiment::Bench(args) => bench::run(&args),
@@ -56,10 +61,10 @@ fn main() -> std::process::ExitCode {
     };
     match done {
         Ok(true) => std::process::ExitCode::SUCCESS,
-        Ok(false) => std::process::ExitCode::FAILURE,
+        Ok(false) => std::process::ExitCode::from(MISSED),
         Err(why) => {
             eprintln!("error: {why}");
-            std::process::ExitCode::FAILURE
+            std::process::ExitCode::from(2)
         }
     }
 }

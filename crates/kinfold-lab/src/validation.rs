@@ -8,7 +8,7 @@ mod printed;
 mod tables;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use kinfold::constraints::{ConstraintSet, generate};
 use kinfold::context::RunContext;
@@ -16,13 +16,18 @@ use kinfold::data::Dataset;
 use kinfold::indices::{Scored, score_all};
 use kinfold::pipeline::{ChooseK, Job, KChoice};
 use kinfold::rng::Rng;
-use kinfold_io::{Input, ReadOptions, View, read_table};
+use kinfold_io::View;
+use serde::{Deserialize, Serialize};
+
+use crate::journal::Journal;
+use crate::progress::Progress;
+use crate::protocol::Source;
 
 #[derive(clap::Args)]
 pub struct ValidationArgs {
-    /// Folder with NAME.csv, true classes in the column `label`
+    /// Folder with NAME.csv, true classes in the column `label`; without, lookalikes and what comes with kinfold
     #[arg(long)]
-    data: PathBuf,
+    data: Option<PathBuf>,
     /// Constraint sets per data set and acquisition
     #[arg(long, default_value_t = 20)]
     sets: u64,
@@ -41,13 +46,16 @@ pub struct ValidationArgs {
     /// Write every partition with all its scores to this CSV
     #[arg(long)]
     dump: Option<PathBuf>,
+    /// Keep every case in this file (JSONL) and run only what is not there
+    #[arg(long)]
+    journal: Option<PathBuf>,
     /// Threads; 0 = all
     #[arg(long, default_value_t = 0)]
     threads: usize,
 }
 
 /// How constraints are acquired.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Acquisition {
     Ral,
     Rac,
@@ -76,10 +84,14 @@ const MEASURES: [&str; 8] = ["S", "NH", "S+CS", "NH+CS", "S@dca", "NH@dca", "S+C
 const OURS: [&str; 2] = ["recommended", "gap"];
 
 /// One constraint set on one data set by one clusterer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Case {
     data: String,
     acquisition: Acquisition,
+    /// 0 = PCKM, 1 = CAL, or what stands for them.
     method: usize,
+    /// By name, and its starts: what is kept of another is not taken.
+    run_as: String,
     set: u64,
     /// Consistency of every partition, by candidate.
     consistency: Vec<f64>,
@@ -122,19 +134,43 @@ pub fn run(args: &ValidationArgs) -> Result<bool, String> {
         Some(path) => Some(std::io::BufWriter::new(std::fs::File::create(path).map_err(|e| e.to_string())?)),
         None => None,
     };
-    let mut cases = Vec::new();
+    let source = args.data.clone().map_or(Source::Shipped, Source::Folder);
+    let file = |name: &str| printed::SETS.iter().find(|s| s.0 == name).map_or(name.to_owned(), |s| s.1.to_owned());
+    let (there, missing): (Vec<String>, Vec<String>) =
+        names.into_iter().partition(|n| lookalike::make(n).is_some() || source.has(&file(n)));
+    let names = there;
+    if !missing.is_empty() {
+        println!("Skipped, the data are not there: {}.\n", missing.join(", "));
+    }
+    let (mut journal, known) = Journal::maybe::<Case>(args.journal.as_deref())?;
+    let total = names.len() * args.sets.max(1) as usize * 2 * args.methods.len();
+    let mut progress = Progress::new("validation", total);
+    let mut cases: Vec<Case> = Vec::new();
     for name in &names {
-        let rows = rows(&args.data, name)?;
+        let rows = rows(&source, name, &file(name))?;
         for set in args.first..args.first + args.sets.max(1) {
             for acquisition in [Acquisition::Ral, Acquisition::Rac] {
                 let given = acquisition.constraints(&rows.truth, set)?;
                 for (method, method_name) in args.methods.iter().enumerate() {
+                    progress.step(cases.len(), &format!("{name}, {method_name}, {}", acquisition.name()), || None);
+                    let run_as = format!("{method_name} {}", args.restarts);
+                    let kept = known.iter().rev().find(|c| {
+                        (&c.data, c.acquisition, c.method, c.set, &c.run_as)
+                            == (name, acquisition, method, set, &run_as)
+                    });
+                    if let (Some(kept), None) = (kept, &dump) {
+                        cases.push(kept.clone());
+                        continue;
+                    }
                     let settings = match method_name.as_str() {
                         "pck-means" => vec![("restarts".to_owned(), args.restarts.clone())],
                         _ => Vec::new(),
                     };
                     let choice = choose(args, &rows, &given, method_name, settings, set)?;
-                    let case = case(name, acquisition, method, set, &choice, &rows.truth);
+                    let case = Case { run_as, ..case(name, acquisition, method, set, &choice, &rows.truth) };
+                    if let Some(journal) = &mut journal {
+                        journal.add(&case)?;
+                    }
                     if let Some(out) = &mut dump {
                         write_case(out, &case, &choice).map_err(|e| e.to_string())?;
                     }
@@ -147,6 +183,7 @@ pub fn run(args: &ValidationArgs) -> Result<bool, String> {
         let shares: Vec<String> = (0..MEASURES.len() + OURS.len()).map(|m| format!("{:.2}", share(m))).collect();
         eprintln!("{name}: best picked {}", shares.join(" "));
     }
+    progress.step(total, "done", || None);
     if let Some(mut out) = dump {
         out.flush().map_err(|e| e.to_string())?;
     }
@@ -177,13 +214,14 @@ fn case(data: &str, acquisition: Acquisition, method: usize, set: u64, choice: &
     picked.push(at(Some(choice.recommended.k)));
     picked.push(at(choice.criterion("gap").and_then(|c| c.k)));
     let values = |name: &&str| match choice.criterion(name) {
-        Some(c) => c.values.iter().map(|v| v.map(|v| v.value)).collect(),
+        Some(c) => c.values.iter().map(|v| v.map(|v| v.value).filter(|v| v.is_finite())).collect(),
         None => vec![None; choice.candidates.len()],
     };
     Case {
         data: data.to_owned(),
         acquisition,
         method,
+        run_as: String::new(),
         set,
         consistency: choice.candidates.iter().map(|c| consistency(&c.run.labels)).collect(),
         picked,
@@ -233,16 +271,11 @@ fn write_case(out: &mut impl Write, case: &Case, choice: &KChoice) -> std::io::R
     Ok(())
 }
 
-fn rows(folder: &Path, name: &str) -> Result<Rows, String> {
+fn rows(source: &Source, name: &str, file: &str) -> Result<Rows, String> {
     if let Some((values, truth)) = lookalike::make(name) {
         return Ok(Rows { values, dims: 2, truth });
     }
-    let file = printed::SETS.iter().find(|s| s.0 == name).map_or(name, |s| s.1);
-    let options = ReadOptions { truth: Some("label".into()), ..ReadOptions::default() };
-    let path = folder.join(format!("{file}.csv"));
-    let table = read_table(&Input::from_arg(&path), &options).map_err(|e| e.to_string())?;
-    let (codes, _) = table.truth().ok_or("there is no column `label`")?.codes();
-    let truth = codes.into_iter().collect::<Option<Vec<u32>>>().ok_or("a class is empty")?;
+    let (table, truth) = source.read(file)?;
     let dense = |n: usize, add: &dyn Fn(usize, &mut [f64]), dims: usize| {
         let mut values = vec![0.0; n * dims];
         values.chunks_exact_mut(dims).enumerate().for_each(|(i, row)| add(i, row));

@@ -20,6 +20,10 @@ pub enum Block {
     Table(Table),
     /// A chart; in Markdown its title stands for it unless a file name is given.
     Chart(Svg, Option<String>),
+    /// Charts of the same thing, one seen at a time (on paper all), each with its name.
+    Views(Vec<(String, Svg)>),
+    /// A chart drawn before: the text of an SVG file of ours, what it shows, the file.
+    Drawn(String, String, String),
 }
 
 /// A page.
@@ -44,7 +48,10 @@ th,td{padding:.25rem .7rem .25rem 0;text-align:left;vertical-align:top;border-bo
 td.best{font-weight:700;background:var(--best)}td.bad{color:var(--bad)}small,.aside{color:var(--soft);font-weight:400}\
 .verdict{border-left:4px solid #009e73;padding:.4rem .8rem;background:var(--tint);max-width:46rem}.verdict.no{border-color:var(--bad)}\
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.2rem;margin:.8rem 0;font-size:.94rem}dt{color:var(--soft)}dd{margin:0}\
-figure{margin:1rem 0}svg{max-width:100%;height:auto}@media print{body{max-width:none}h2{break-after:avoid}figure,tr{break-inside:avoid}}";
+.views{position:relative}.views>input{position:absolute;opacity:0}.views>label{display:inline-block;padding:.2rem .7rem;margin-right:.4rem;border:1px solid var(--line);border-radius:.4rem;cursor:pointer;color:var(--soft)}\
+.views>input:checked+label{color:var(--ink);border-color:var(--ink);font-weight:600}.views>input:focus-visible+label{outline:2px solid #0072b2}.views>figure{display:none}\
+.views>input:nth-of-type(1):checked~figure:nth-of-type(1),.views>input:nth-of-type(2):checked~figure:nth-of-type(2),.views>input:nth-of-type(3):checked~figure:nth-of-type(3){display:block}\
+figure{margin:1rem 0}svg{max-width:100%;height:auto}@media print{.views>figure{display:block}.views>input,.views>label{display:none}body{max-width:none}h2{break-after:avoid}figure,tr{break-inside:avoid}}";
 
 impl Page {
     /// Adds a heading of level 2 or more.
@@ -107,6 +114,19 @@ impl Page {
                     out += &format!("<ul>{}</ul>\n", items.join("\n"));
                 }
                 Block::Table(table) => out += &table.html(),
+                Block::Views(views) => {
+                    out += "<div class=\"views\">";
+                    for (v, (name, _)) in views.iter().enumerate() {
+                        let checked = if v == 0 { " checked" } else { "" };
+                        out += &format!(
+                            "<input type=\"radio\" name=\"s{i}\" id=\"s{i}-{v}\"{checked}><label for=\"s{i}-{v}\">{}</label>",
+                            escape(name)
+                        );
+                    }
+                    views.iter().for_each(|(_, svg)| out += &format!("<figure>{}</figure>", svg.inline()));
+                    out += "</div>\n";
+                }
+                Block::Drawn(svg, ..) => out += &format!("<figure>{svg}</figure>\n"),
                 Block::Chart(svg, _) => out += &format!("<figure>{}</figure>\n", svg.inline()),
             }
         }
@@ -132,8 +152,9 @@ impl Page {
                     out.push('\n');
                 }
                 Block::Table(table) => out += &table.markdown(),
-                Block::Chart(_, Some(file)) => out += &format!("![{file}]({file})\n\n"),
-                Block::Chart(_, None) => {}
+                Block::Chart(svg, Some(file)) => out += &format!("![{}]({file})\n\n", svg.label()),
+                Block::Drawn(_, alt, file) => out += &format!("![{alt}]({file})\n\n"),
+                Block::Chart(_, None) | Block::Views(_) => {}
             }
         }
         out.trim_end().to_owned() + "\n"
@@ -157,12 +178,18 @@ mod tests {
         page.table(table);
         page.chart(crate::chart::Bars::default().svg());
         page.blocks.push(Block::Verdict("no".into(), false));
+        let view = || crate::chart::Map::default().svg();
+        page.blocks.push(Block::Views(vec![("one".into(), view()), ("<two>".into(), view())]));
+        page.blocks.push(Block::Drawn(view().standalone(), "a map".into(), "map.svg".into()));
         let html = page.html();
         for outside in ["src=", "http-equiv", "<script", "@import", "url("] {
             assert!(!html.contains(outside), "{outside}");
         }
         assert_eq!(html.matches("http").count(), html.matches("http://www.w3.org/2000/svg").count());
         assert!(html.contains("prefers-color-scheme:dark") && html.contains("<nav>"));
+        assert_eq!((html.matches("type=\"radio\"").count(), html.matches(" checked>").count()), (2, 1));
+        assert!(html.contains("&lt;two&gt;</label>"));
+        assert!(page.markdown().contains("![a map](map.svg)"));
         assert!(page.markdown().starts_with("# a & b\n\nlead\n\n## one\n"));
     }
 }

@@ -8,10 +8,11 @@ use kinfold_io::{DataFile, View};
 use serde_json::{Value, json};
 
 use crate::args::{ChooseKArgs, sampling};
+use crate::commands::report::choice_chart;
 use crate::commands::{SCHEMA_VERSION, cluster::truth_codes};
 use crate::failure::{Failure, INTERRUPTED, USAGE};
+use crate::load;
 use crate::session::{Done, Session, count};
-use crate::{load, plot};
 
 /// Width of the table on a screen.
 const WIDTH: usize = 100;
@@ -47,7 +48,9 @@ pub fn run(session: &Session, args: &ChooseKArgs) -> Done {
         session.write_labels(Some(path), &file.ids, &choice.chosen().run.labels)?;
     }
     if let Some(path) = &args.plot {
-        session.write_file(path, plot::choice(&choice, &file.source).as_bytes())?;
+        let title = format!("How many clusters? {}: k = {}", file.source, choice.recommended.k);
+        let chart = choice_chart(&to_json(&choice, None), &title);
+        session.write_file(path, chart.svg().standalone().as_bytes())?;
     }
     if session.json {
         let mut value = to_json(&choice, consistency.as_deref());
@@ -197,8 +200,7 @@ fn table(choice: &KChoice, consistency: Option<&[Option<f64>]>) -> String {
         };
         let mark = if k == choice.recommended.k { '→' } else { ' ' };
         let score = scores.get(at).copied().flatten();
-        let bar =
-            score.map_or(String::new(), |v| plot::bar(if high > low { (v - low) / (high - low) } else { 1.0 }, BAR));
+        let bar = score.map_or(String::new(), |v| bar(if high > low { (v - low) / (high - low) } else { 1.0 }, BAR));
         let value = score.map_or("–".to_owned(), short);
         let mut line = format!("{mark} {k:>2}   {value:<6} {bar:<BAR$} ");
         if let Some(all) = consistency {
@@ -213,6 +215,13 @@ fn table(choice: &KChoice, consistency: Option<&[Option<f64>]>) -> String {
         text.push('\n');
     }
     text
+}
+
+/// A bar of a share of `width` characters, in eighths.
+fn bar(share: f64, width: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * (width * 8) as f64).round() as usize;
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
 /// Three decimals for small numbers, none for large.

@@ -10,6 +10,7 @@ use kinfold_io::View;
 use serde_json::json;
 
 use crate::args::SimulateArgs;
+use crate::commands::report::learning_chart;
 use crate::commands::{SCHEMA_VERSION, cluster::truth_codes};
 use crate::failure::{Failure, INTERRUPTED, USAGE};
 use crate::load;
@@ -91,7 +92,9 @@ pub fn run(session: &Session, args: &SimulateArgs) -> Done {
     }
     session.clear_progress();
     if let Some(path) = &args.plot {
-        session.write_file(path, plot(&curves, &format!("{}, {}", file.source, args.method)).as_bytes())?;
+        let json = to_json(&curves, args, truth.len(), k);
+        let chart = learning_chart(&json, "nmi", "NMI", &format!("{}, {}", file.source, args.method));
+        session.write_file(path, chart.svg().standalone().as_bytes())?;
     }
     if session.json {
         session.print_json(&to_json(&curves, args, truth.len(), k))?;
@@ -184,64 +187,4 @@ fn to_json(curves: &[Curve], args: &SimulateArgs, n: usize, k: usize) -> serde_j
         "schema_version": SCHEMA_VERSION, "n": n, "k": k, "method": args.method, "seeds": args.seeds,
         "budget": args.budget, "noise": args.noise, "unsure": args.unsure, "curves": list,
     })
-}
-
-/// The mean NMI curves with a band of one standard deviation, as an SVG that needs nothing else.
-fn plot(curves: &[Curve], title: &str) -> String {
-    const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"];
-    let (width, height, left, right, top, bottom) = (760.0, 440.0, 60.0, 190.0, 40.0, 50.0);
-    let most = curves.iter().flat_map(|c| c.points.iter().map(|p| p.asked)).max().unwrap_or(1).max(1) as f64;
-    let x = |asked: usize| left + (width - left - right) * asked as f64 / most;
-    let y = |value: f64| top + (height - top - bottom) * (1.0 - value.clamp(0.0, 1.0));
-    let escaped = title.replace('&', "&amp;").replace('<', "&lt;");
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
-         <rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n<text x=\"{left}\" y=\"24\" font-size=\"15\">{escaped}</text>\n"
-    );
-    for tick in 0..=5 {
-        let value = f64::from(tick) / 5.0;
-        svg += &format!(
-            "<line x1=\"{left}\" x2=\"{}\" y1=\"{y1:.1}\" y2=\"{y1:.1}\" stroke=\"#ddd\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{value:.1}</text>\n",
-            width - right,
-            left - 8.0,
-            y(value) + 4.0,
-            y1 = y(value)
-        );
-        let asked = (most * value).round() as usize;
-        svg += &format!(
-            "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{asked}</text>\n",
-            x(asked),
-            height - bottom + 20.0
-        );
-    }
-    svg += &format!(
-        "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">questions</text><text x=\"16\" y=\"{:.1}\" transform=\"rotate(-90 16 {:.1})\" text-anchor=\"middle\">NMI</text>\n",
-        (left + width - right) / 2.0,
-        height - 8.0,
-        height / 2.0,
-        height / 2.0
-    );
-    for (i, curve) in curves.iter().enumerate() {
-        let colour = COLOURS[i % COLOURS.len()];
-        let known: Vec<(usize, Spread)> = curve.points.iter().filter_map(|p| p.nmi.map(|s| (p.asked, s))).collect();
-        let upper = known.iter().map(|(a, s)| format!("{:.1},{:.1}", x(*a), y(s.mean + s.sd)));
-        let lower = known.iter().rev().map(|(a, s)| format!("{:.1},{:.1}", x(*a), y(s.mean - s.sd)));
-        let band: Vec<String> = upper.chain(lower).collect();
-        let line: Vec<String> = known.iter().map(|(a, s)| format!("{:.1},{:.1}", x(*a), y(s.mean))).collect();
-        svg += &format!("<polygon points=\"{}\" fill=\"{colour}\" opacity=\"0.12\"/>\n", band.join(" "));
-        svg += &format!(
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n",
-            line.join(" ")
-        );
-        let at = top + 18.0 * i as f64;
-        svg += &format!(
-            "<line x1=\"{0}\" x2=\"{1}\" y1=\"{at}\" y2=\"{at}\" stroke=\"{colour}\" stroke-width=\"3\"/><text x=\"{2}\" y=\"{3}\">{4}</text>\n",
-            width - right + 14.0,
-            width - right + 36.0,
-            width - right + 42.0,
-            at + 4.0,
-            curve.strategy
-        );
-    }
-    svg + "</svg>\n"
 }

@@ -3,6 +3,9 @@
 mod clusters;
 mod curves;
 mod rows;
+mod tsne;
+
+pub use curves::{choice_chart, learning_chart};
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -2,26 +2,23 @@
 //! on where it was); from them OUT/index.html and one Markdown page per suite are made, every cell ours beside the printed
 //! number. `validation`, `apc` and `speed` are experiments of their own: what they print is taken into the page.
 
+mod hooks;
 mod present;
 pub mod printed;
 mod store;
 mod suites;
+mod tables;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use kinfold_report::Page;
 
+use crate::progress::Progress;
 use crate::protocol::Source;
-use store::Store;
+use hooks::HOOKS;
+use store::{Case, Store};
 use suites::{Amount, Loaded, Suite};
-
-/// Experiments of their own, run with these arguments: name, quick form, full form.
-const HOOKS: [(&str, &[&str], &[&str]); 3] = [
-    ("validation", &["--sets", "1", "--only", "cigar,iris,std-yeast,breast-cancer,house-votes"], &["--sets", "20"]),
-    ("apc", &["--quick"], &[]),
-    ("speed", &["--quick"], &[]),
-];
 
 #[derive(clap::Args)]
 pub struct BenchArgs {
@@ -46,12 +43,15 @@ pub struct BenchArgs {
     /// Only these methods
     #[arg(long, value_delimiter = ',')]
     methods: Vec<String>,
-    /// Begin no new case after this many minutes; the next run goes on
+    /// Stop after this many minutes; the next run goes on
     #[arg(long)]
     minutes: Option<u64>,
     /// Make the pages from what is there, run nothing
     #[arg(long)]
     pages: bool,
+    /// Copy the Markdown pages and their figures to this folder
+    #[arg(long, value_name = "DIR")]
+    publish: Option<PathBuf>,
     /// Threads; 0 = all
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -64,8 +64,9 @@ pub struct BenchArgs {
 pub fn run(args: &BenchArgs) -> Result<bool, String> {
     let all = args.suites.iter().any(|s| s == "all");
     let wanted = |name: &str| all || args.suites.iter().any(|s| s == name);
-    let known =
-        |name: &str| name == "all" || Suite::ALL.iter().any(|s| s.name() == name) || HOOKS.iter().any(|h| h.0 == name);
+    let known = |name: &str| {
+        name == "all" || Suite::ALL.iter().any(|s| s.name() == name) || HOOKS.iter().any(|h| h.name == name)
+    };
     if let Some(name) = args.suites.iter().find(|s| !known(s)) {
         return Err(format!("there is no suite {name}: bckm, mlcl, lcc, noise, scale, validation, apc, speed or all"));
     }
@@ -77,8 +78,10 @@ pub fn run(args: &BenchArgs) -> Result<bool, String> {
     let mut store = Store::open(&args.out.join("results.jsonl"))?;
     let begun = Instant::now();
     let late = || args.minutes.is_some_and(|m| begun.elapsed() > Duration::from_secs(60 * m));
-    let mut page = present::opening(args, &source);
-    let mut summaries = Vec::new();
+    let circumstances = present::Circumstances::new(args, &source);
+    let circumstances = circumstances.keep(&args.out.join("circumstances.json"), args.pages)?;
+    let mut page = present::opening(circumstances);
+    let (mut summaries, mut parts) = (Vec::new(), Vec::new());
     for suite in Suite::ALL.into_iter().filter(|s| wanted(s.name())) {
         let (mut cases, missing) = suite.cases(Amount { sets: args.sets, quick: args.quick }, &source);
         let of = |list: &[String], name: &str| list.is_empty() || list.iter().any(|l| l == name);
@@ -86,84 +89,117 @@ pub fn run(args: &BenchArgs) -> Result<bool, String> {
         if !missing.is_empty() {
             eprintln!("{}: skipped, no data: {}", suite.name(), missing.join(", "));
         }
-        let todo: Vec<_> = cases.iter().filter(|c| !store.has(c)).collect();
-        let mut loaded: Option<Loaded> = None;
-        for (at, case) in todo.iter().enumerate().filter(|_| !args.pages) {
-            if late() {
-                eprintln!("{}: {} of {} cases left for another run", suite.name(), todo.len() - at, cases.len());
-                break;
-            }
-            let ready = match loaded.take().filter(|l| l.serves(case)) {
-                Some(ready) => ready,
-                None => Loaded::new(case, &source)?,
-            };
-            let record = suites::run(suite, case, &ready, args.threads)?;
-            eprintln!(
-                "{} {}/{}: {} {} {} set {}: {:.2} s{}",
-                suite.name(),
-                at + 1,
-                todo.len(),
-                case.data,
-                case.level,
-                case.method,
-                case.set,
-                record.seconds,
-                record.error.as_ref().map_or(String::new(), |e| format!(" ({e})"))
-            );
-            store.add(record)?;
-            loaded = Some(ready);
+        if !args.pages {
+            run_cases(suite, &cases, &source, args.threads, &mut store, &late)?;
+        }
+        if store.suite(suite.name()).is_empty() {
+            continue;
         }
         let mut part = Page::default();
         summaries.push(present::suite(suite, &store, &missing, &mut part, &args.out)?);
         write(&args.out, &format!("{}.md", suite.name()), &present::markdown(suite, &part))?;
+        parts.push(suite.name().to_owned());
         page.blocks.append(&mut part.blocks);
     }
-    for (name, quick, full) in HOOKS.iter().filter(|h| wanted(h.0)) {
-        let kept = args.out.join(format!("{name}.md"));
-        if !kept.exists() && !args.pages && !late() {
-            hook(args, name, if args.quick { quick } else { full }, &kept)?;
+    for hook in HOOKS.iter().filter(|h| wanted(h.name)) {
+        if !args.pages && !late() {
+            hook.run(args, &late)?;
         }
-        if let Ok(text) = std::fs::read_to_string(&kept) {
-            page.blocks.extend(present::from_markdown(name, &text));
-            summaries.push(present::last_words(name, &text));
+        if let Some((blocks, summary)) = hook.page(&args.out) {
+            page.blocks.extend(blocks);
+            summaries.push(summary);
+            parts.push(hook.name.to_owned());
         }
     }
     present::summary(&mut page, &summaries);
     write(&args.out, "index.html", &page.html())?;
-    write(&args.out, "README.md", &present::front(&page, &summaries))?;
+    write(&args.out, "README.md", &present::front(&page, &summaries, &parts))?;
     summaries.iter().for_each(|s| println!("{}", s.text));
     println!("{}", args.out.join("index.html").display());
+    if let Some(folder) = &args.publish {
+        publish(&args.out, folder, &parts)?;
+        println!("{}", folder.join("README.md").display());
+    }
     Ok(summaries.iter().all(|s| s.good))
+}
+
+/// Runs what the store does not have.
+fn run_cases(
+    suite: Suite,
+    cases: &[Case],
+    source: &Source,
+    threads: usize,
+    store: &mut Store,
+    late: &dyn Fn() -> bool,
+) -> Result<(), String> {
+    let todo: Vec<&Case> = cases.iter().filter(|c| !store.has(c)).collect();
+    let known = cases.len() - todo.len();
+    let mut progress = Progress::new(suite.name(), cases.len());
+    let mut loaded: Option<Loaded> = None;
+    for (at, case) in todo.iter().enumerate() {
+        if late() {
+            eprintln!("\n{}: {} of {} cases left for another run", suite.name(), todo.len() - at, cases.len());
+            break;
+        }
+        let what = format!("{} {} {}", case.data, case.level, case.method);
+        progress.step(known + at, &what, || store.expected(&todo[at..]));
+        let ready = match loaded.take().filter(|l| l.serves(case)) {
+            Some(ready) => ready,
+            None => Loaded::new(case, source)?,
+        };
+        store.add(suites::run(suite, case, &ready, threads)?)?;
+        loaded = Some(ready);
+        if at + 1 == todo.len() {
+            progress.step(cases.len(), "done", || None);
+        }
+    }
+    Ok(())
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), String> {
     std::fs::write(folder.join(name), text).map_err(|e| format!("{name}: {e}"))
 }
 
-/// Another experiment of this program; what it prints is Markdown. One that is not there is left out.
-fn hook(args: &BenchArgs, name: &str, more: &[&str], kept: &Path) -> Result<(), String> {
-    use clap::CommandFactory;
-    if crate::Lab::command().find_subcommand(name).is_none() {
-        eprintln!("{name}: not there yet, left out");
-        return Ok(());
+/// The Markdown pages and the figures that they show.
+fn publish(out: &Path, folder: &Path, parts: &[String]) -> Result<(), String> {
+    std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    for page in std::iter::once("README").chain(parts.iter().map(String::as_str)) {
+        let name = format!("{page}.md");
+        let text = std::fs::read_to_string(out.join(&name)).map_err(|e| format!("{name}: {e}"))?;
+        for figure in text.split("](").skip(1).filter_map(|t| t.split_once(')')).map(|t| t.0) {
+            if figure.ends_with(".svg") {
+                std::fs::copy(out.join(figure), folder.join(figure)).map_err(|e| format!("{figure}: {e}"))?;
+            }
+        }
+        write(folder, &name, &text)?;
     }
-    let Some(data) = &args.data else {
-        eprintln!("{name}: skipped, it needs --data");
-        return Ok(());
-    };
-    let this = std::env::current_exe().map_err(|e| e.to_string())?;
-    eprintln!("{name}: running");
-    let done = std::process::Command::new(this)
-        .arg(name)
-        .arg("--data")
-        .arg(data)
-        .args(more)
-        .output()
-        .map_err(|e| e.to_string())?;
-    let text = String::from_utf8_lossy(&done.stdout);
-    if text.trim().is_empty() {
-        eprintln!("{name}: left out: {}", String::from_utf8_lossy(&done.stderr).trim());
-        return Ok(());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_published_with_the_figures_they_show_and_nothing_else() {
+        let place = std::env::temp_dir().join(format!("kinfold-publish-{}", std::process::id()));
+        let (out, to) = (place.join("out"), place.join("docs/results"));
+        std::fs::create_dir_all(&out).unwrap();
+        for (name, text) in [
+            ("README.md", "[bckm](bckm.md)"),
+            ("bckm.md", "# a\n\n![a.svg](a.svg)\n"),
+            ("a.svg", "<svg/>"),
+            ("b.svg", "<svg/>"),
+            ("results.jsonl", "{}"),
+        ] {
+            std::fs::write(out.join(name), text).unwrap();
+        }
+        publish(&out, &to, &["bckm".to_owned()]).unwrap();
+        let mut there: Vec<String> =
+            std::fs::read_dir(&to).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        there.sort();
+        assert_eq!(there, ["README.md", "a.svg", "bckm.md"]);
+        assert!(publish(&out, &to, &["lcc".to_owned()]).is_err());
+        std::fs::remove_dir_all(place).unwrap();
     }
-    std::fs::write(kept, text.as_bytes()).map_err(|e| e.to_string())
 }

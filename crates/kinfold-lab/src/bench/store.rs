@@ -2,10 +2,11 @@
 //! on where it was; a line that was cut short is done again.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+use crate::journal::Journal;
 
 /// What was run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -42,6 +43,9 @@ pub struct Record {
     /// Wall time of the fit.
     #[serde(default)]
     pub seconds: f64,
+    /// Its iterations, or rounds.
+    #[serde(default)]
+    pub iterations: usize,
     /// What it chose.
     #[serde(default)]
     pub note: String,
@@ -59,22 +63,23 @@ impl Record {
 
 /// All results so far.
 pub struct Store {
-    file: std::fs::File,
+    journal: Journal,
     done: HashMap<Case, usize>,
+    /// Places of the results by suite, data, level and method.
+    cells: HashMap<[String; 4], Vec<usize>>,
     records: Vec<Record>,
+}
+
+fn cell_of(case: &Case) -> [String; 4] {
+    [case.suite.clone(), case.data.clone(), case.level.clone(), case.method.clone()]
 }
 
 impl Store {
     /// Opens or begins a file.
     pub fn open(path: &Path) -> Result<Store, String> {
-        let failed = |e: std::io::Error| format!("{}: {e}", path.display());
-        let text = if path.exists() { std::fs::read_to_string(path).map_err(failed)? } else { String::new() };
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).map_err(failed)?;
-        if !text.is_empty() && !text.ends_with('\n') {
-            file.write_all(b"\n").map_err(failed)?;
-        }
-        let mut store = Store { file, done: HashMap::new(), records: Vec::new() };
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).for_each(|record| store.keep(record));
+        let (journal, known) = Journal::open::<Record>(path)?;
+        let mut store = Store { journal, done: HashMap::new(), cells: HashMap::new(), records: Vec::new() };
+        known.into_iter().for_each(|record| store.keep(record));
         Ok(store)
     }
 
@@ -83,6 +88,7 @@ impl Store {
             self.records[at] = record;
         } else {
             self.done.insert(record.case.clone(), self.records.len());
+            self.cells.entry(cell_of(&record.case)).or_default().push(self.records.len());
             self.records.push(record);
         }
     }
@@ -94,22 +100,33 @@ impl Store {
 
     /// Writes a result down.
     pub fn add(&mut self, record: Record) -> Result<(), String> {
-        let mut line = serde_json::to_string(&record).map_err(|e| e.to_string())?;
-        line.push('\n');
-        self.file.write_all(line.as_bytes()).and_then(|()| self.file.flush()).map_err(|e| e.to_string())?;
+        self.journal.add(&record)?;
         self.keep(record);
         Ok(())
     }
 
     /// The results of a cell, in the order of sets and starts.
     pub fn cell(&self, suite: &str, data: &str, level: &str, method: &str) -> Vec<&Record> {
-        let is = |r: &&Record| {
-            let c = &r.case;
-            c.suite == suite && c.data == data && c.level == level && c.method == method
-        };
-        let mut found: Vec<&Record> = self.records.iter().filter(is).collect();
+        let places = self.cells.get(&[suite, data, level, method].map(str::to_owned));
+        let mut found: Vec<&Record> = places.into_iter().flatten().map(|&at| &self.records[at]).collect();
         found.sort_by_key(|r| (r.case.set, r.case.start));
         found
+    }
+
+    /// Seconds that these cases will take, by what others of their cells took; `None` before anything is known.
+    pub fn expected(&self, cases: &[&Case]) -> Option<f64> {
+        let mut means: HashMap<[String; 4], Option<f64>> = HashMap::new();
+        let (mut sum, mut known) = (0.0, 0usize);
+        for case in cases {
+            let mean = *means.entry(cell_of(case)).or_insert_with_key(|key| {
+                let places = self.cells.get(key)?;
+                Some(places.iter().map(|&at| self.records[at].seconds).sum::<f64>() / places.len() as f64)
+            });
+            sum += mean.unwrap_or(0.0);
+            known += usize::from(mean.is_some());
+        }
+        // What has no example yet is taken to be like the rest.
+        (known > 0).then(|| sum * cases.len() as f64 / known as f64)
     }
 
     /// The results of a suite.
@@ -126,7 +143,16 @@ mod tests {
         let word = str::to_owned;
         let case = Case { suite: word("s"), data: word("d"), level: word("1 %"), method: word("m"), set, start: 0 };
         let scores = BTreeMap::from([(word("nmi"), score)]);
-        Record { case, scores, must_link: 0, cannot_link: 1, seconds: 0.5, note: String::new(), error: None }
+        Record {
+            case,
+            scores,
+            must_link: 0,
+            cannot_link: 1,
+            seconds: 0.5,
+            iterations: 3,
+            note: String::new(),
+            error: None,
+        }
     }
 
     #[test]

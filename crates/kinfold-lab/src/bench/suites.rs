@@ -51,6 +51,11 @@ pub const ROWS: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 pub const AXES: [(&str, usize); 4] = [("soybean-small", 100), ("wine", 100), ("iris", 400), ("tic-tac-toe", 500)];
 /// Constraints in the sensitivity figures.
 pub const AMOUNTS: [usize; 6] = [50, 100, 200, 350, 500, 700];
+/// Constraints on iris in the comparison with an exact method.
+pub const EXACT: [usize; 7] = [37, 75, 150, 200, 250, 300, 400];
+/// Most rounds of boosting in the figure of the BCKM paper, and its data sets.
+pub const ROUNDS: [usize; 8] = [1, 2, 5, 10, 20, 30, 50, 100];
+pub const ROUNDS_OF: [&str; 3] = ["ecoli", "glass", "tr11"];
 
 impl Suite {
     pub const ALL: [Suite; 5] = [Suite::Bckm, Suite::Mlcl, Suite::Lcc, Suite::Noise, Suite::Scale];
@@ -76,6 +81,21 @@ impl Suite {
         }
     }
 
+    /// Columns of single tables.
+    fn more_methods(self) -> &'static [&'static str] {
+        if self == Suite::Lcc { &["exact"] } else { &[] }
+    }
+
+    /// The scores that its tables show.
+    fn scores(self) -> &'static [&'static str] {
+        match self {
+            Suite::Bckm => &["nmi_geometric", "nmi", "ari"],
+            Suite::Mlcl => &["rand"],
+            Suite::Lcc => &["nmi", "nmi_without_ml", "nmi_without_ml_cl", "ari"],
+            Suite::Noise | Suite::Scale => &["nmi", "ari"],
+        }
+    }
+
     /// Every case, the first constraint set of everything first: a run that is stopped leaves an even table.
     pub fn cases(self, amount: Amount, source: &Source) -> (Vec<Case>, Vec<String>) {
         let (sets, starts) = match (self, amount.quick) {
@@ -92,11 +112,14 @@ impl Suite {
         let mut cells: Vec<(String, String, &str)> = Vec::new();
         for (data, levels) in self.grid(amount.quick) {
             if self != Suite::Scale && data != "half-rings" && !source.has(file_of(&data)) {
-                missing.push(data);
+                if !missing.contains(&data) {
+                    missing.push(data);
+                }
                 continue;
             }
             for level in levels {
-                for &method in self.methods().iter().filter(|m| self.runs(m, &data, &level, amount.quick)) {
+                let methods = self.methods().iter().chain(self.more_methods());
+                for &method in methods.filter(|m| self.runs(m, &data, &level, amount.quick)) {
                     cells.push((data.clone(), level.clone(), method));
                 }
             }
@@ -121,7 +144,17 @@ impl Suite {
         match self {
             Suite::Bckm => {
                 let levels = words(&Protocol::Bckm.levels());
-                printed::data(Which::Bckm).into_iter().map(|d| (d.to_owned(), levels.clone())).collect()
+                let mut grid: Vec<(String, Vec<String>)> =
+                    printed::data(Which::Bckm).into_iter().map(|d| (d.to_owned(), levels.clone())).collect();
+                let rounds = |level: &str| ROUNDS.iter().map(|r| format!("{level}, {r} rounds")).collect::<Vec<_>>();
+                if quick {
+                    grid.push(("glass".into(), rounds("1 %")));
+                } else {
+                    for data in ROUNDS_OF {
+                        grid.push((data.into(), levels.iter().flat_map(|l| rounds(l)).collect()));
+                    }
+                }
+                grid
             }
             Suite::Lcc => {
                 let levels = words(&Protocol::Lcc.levels());
@@ -132,6 +165,7 @@ impl Suite {
                     .collect();
                 let wrong = if quick { vec![0, 2, 5, 10] } else { (0..=10).collect() };
                 grid.push(("iris".into(), wrong.iter().map(|w| format!("{w} wrong of 100")).collect()));
+                grid.push(("iris".into(), EXACT.iter().map(|a| format!("{a} constraints")).collect()));
                 if !quick {
                     for data in ["ionosphere", "wdbc"] {
                         grid.push((data.into(), AMOUNTS.iter().map(|a| format!("{a} constraints")).collect()));
@@ -157,6 +191,7 @@ impl Suite {
         let shape = is_shape(data);
         let text = is_text(data);
         match (self, method) {
+            (Suite::Bckm, _) if level.contains("rounds") => method == "bckm",
             (Suite::Bckm, "spcl") => shape,
             (Suite::Bckm, "itml") => !(shape || text || quick && data == "libras"),
             // Hours in full, minutes a fit.
@@ -165,6 +200,8 @@ impl Suite {
                 !quick || ["iris", "glass", "sonar", "flame", "spiral", "tr23"].contains(&data) && level != "10 %"
             }
             (Suite::Bckm, "mlcl" | "cop-kmeans") => !shape,
+            (Suite::Lcc, "exact") => data == "iris" && level.contains("constraints"),
+            (Suite::Lcc, "cvqe") => !(data == "iris" && level.contains("constraints")),
             (Suite::Lcc, "csp" | "mlcl") => {
                 !level.contains("wrong") && !level.contains("constraints") && (!quick || method == "mlcl")
             }
@@ -279,7 +316,8 @@ fn constraints(suite: Suite, case: &Case, truth: &[u32]) -> Result<ConstraintSet
     let level = case.level.split(' ').next().and_then(|w| w.parse::<usize>().ok()).unwrap_or(0);
     let made = |g: kinfold::Result<generate::Generated>| g.map(|g| g.constraints).map_err(|e| e.to_string());
     let rng = |use_: &str, index: usize| Rng::stream(case.set, use_, index as u64);
-    let at = |levels: [&str; 3]| levels.iter().position(|l| *l == case.level).unwrap_or(0);
+    let amount = case.level.split(',').next().unwrap_or_default();
+    let at = |levels: [&str; 3]| levels.iter().position(|l| *l == amount).unwrap_or(0);
     match suite {
         Suite::Bckm => Protocol::Bckm.constraints(truth, at(Protocol::Bckm.levels()), case.set),
         Suite::Lcc if case.level.contains("wrong") => {
@@ -316,7 +354,12 @@ fn job(suite: Suite, case: &Case, k: usize) -> Job {
                 job.scaling = Some(Scaling::TfIdf);
             }
             match name {
-                "bckm" | "rckm" => job.settings = set(&[("kernel", kernel), ("final_restarts", "1")]),
+                "bckm" | "rckm" => {
+                    job.settings = set(&[("kernel", kernel), ("final_restarts", "1")]);
+                    if let Some(rounds) = case.level.split(", ").nth(1).and_then(|r| r.strip_suffix(" rounds")) {
+                        job.settings.push(("rounds".to_owned(), rounds.to_owned()));
+                    }
+                }
                 "ckm" | "pcp" | "spcl" => job.settings = set(&[("kernel", kernel)]),
                 "itml" => {
                     job.method = "kmeans".into();
@@ -326,6 +369,7 @@ fn job(suite: Suite, case: &Case, k: usize) -> Job {
             }
         }
         // The paper's CVQE numbers come from standardised columns, its LCC numbers from raw ones.
+        (Suite::Lcc, "exact") => {}
         (Suite::Lcc, "cvqe" | "mlcl" | "csp") | (Suite::Noise, _) => job.scaling = Some(Scaling::Standard),
         (Suite::Mlcl, _) => job.settings = set(&[("restarts", "1")]),
         _ => {}
@@ -337,7 +381,11 @@ fn job(suite: Suite, case: &Case, k: usize) -> Job {
 pub fn run(suite: Suite, case: &Case, loaded: &Loaded, threads: usize) -> Result<Record, String> {
     let given = constraints(suite, case, &loaded.truth)?;
     let job = job(suite, case, classes(&loaded.truth));
-    let ctx = RunContext::new(case.set + 1000 * case.start).with_threads(threads);
+    let mut ctx = RunContext::new(case.set + 1000 * case.start).with_threads(threads);
+    if case.method == "exact" {
+        // The time that the paper gave its exact method.
+        ctx = ctx.with_time_limit(std::time::Duration::from_secs(1800));
+    }
     let begun = std::time::Instant::now();
     let run = loaded.fit(&job, &ctx, &given);
     let seconds = begun.elapsed().as_secs_f64();
@@ -349,22 +397,83 @@ pub fn run(suite: Suite, case: &Case, loaded: &Loaded, threads: usize) -> Result
             must_link: 0,
             cannot_link: 0,
             seconds,
+            iterations: 0,
             note: String::new(),
             error: Some(why),
         },
         Ok(run) => {
             let scored = Scored { labels: &run.labels, truth: Some(&loaded.truth), constraints: Some(&given) };
-            let scores =
-                score_all(&scored).into_iter().filter_map(|(name, s)| s.map(|s| (name.to_owned(), s))).collect();
+            let shown = score_all(&scored).into_iter().filter(|s| suite.scores().contains(&s.0));
+            let scores = shown.filter_map(|(name, s)| s.map(|s| (name.to_owned(), s))).collect();
             Record {
                 case,
                 scores,
                 must_link: run.violations.must_link,
                 cannot_link: run.violations.cannot_link,
                 seconds,
-                note: run.representation.name,
+                iterations: run.iterations,
+                note: match run.lower_bound {
+                    Some(bound) if run.objective - bound <= 1e-6 * run.objective.abs() => "proven".to_owned(),
+                    Some(_) => "not proven".to_owned(),
+                    None => run.representation.name,
+                },
                 error: None,
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quick_form_is_a_part_of_the_full_one_so_that_nothing_is_run_twice() {
+        for suite in Suite::ALL {
+            let cases = |quick| suite.cases(Amount { sets: 0, quick }, &Source::Shipped).0;
+            let full: std::collections::HashSet<Case> = cases(false).into_iter().collect();
+            let quick = cases(true);
+            assert!(!quick.is_empty() && quick.len() < full.len());
+            if let Some(other) = quick.iter().find(|c| !full.contains(c)) {
+                panic!("{other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_data_set_of_a_suite_is_listed_in_the_docs() {
+        let listed = include_str!("../../../../docs/data.md");
+        for suite in [Suite::Bckm, Suite::Mlcl, Suite::Lcc, Suite::Noise] {
+            for (data, _) in suite.grid(false).into_iter().filter(|d| d.0 != "half-rings") {
+                let name = file_of(&data);
+                let here = ["csv", "csv.gz", "svmlight"].iter().any(|e| listed.contains(&format!("`{name}.{e}`")));
+                assert!(here, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_data_is_named() {
+        let (cases, missing) = Suite::Lcc.cases(Amount { sets: 1, quick: true }, &Source::Shipped);
+        assert!(missing.contains(&"ionosphere".to_owned()) && !missing.contains(&"iris".to_owned()));
+        assert!(cases.iter().all(|c| ["iris", "wine", "half-rings"].contains(&c.data.as_str())));
+    }
+
+    #[test]
+    fn rounds_of_a_level_reach_the_method_and_not_the_constraints() {
+        let case = |level: &str| Case {
+            suite: "bckm".into(),
+            data: "iris".into(),
+            level: level.into(),
+            method: "bckm".into(),
+            set: 100,
+            start: 0,
+        };
+        let truth: Vec<u32> = (0..60).map(|i| i % 3).collect();
+        let (plain, few) = (case("5 %"), case("5 %, 10 rounds"));
+        let drawn = |c: &Case| constraints(Suite::Bckm, c, &truth).unwrap();
+        assert_eq!(drawn(&plain).pairs().len(), drawn(&few).pairs().len());
+        assert!(job(Suite::Bckm, &few, 3).settings.contains(&("rounds".to_owned(), "10".to_owned())));
+        assert!(!job(Suite::Bckm, &plain, 3).settings.iter().any(|s| s.0 == "rounds"));
+    }
 }

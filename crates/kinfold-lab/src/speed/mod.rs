@@ -5,14 +5,15 @@
 mod data;
 mod ours;
 mod peers;
-mod plot;
 mod report;
 mod roofline;
 mod sections;
 
 use std::path::PathBuf;
 
-use report::Report;
+use crate::journal::Journal;
+use crate::progress::Progress;
+use report::{Report, Section};
 
 #[derive(clap::Args)]
 pub struct SpeedArgs {
@@ -46,27 +47,47 @@ pub struct SpeedArgs {
     /// Write plots (SVG) to this folder
     #[arg(long)]
     plots: Option<PathBuf>,
+    /// Keep what every section measured in this file (JSONL) and measure only what is not there
+    #[arg(long)]
+    journal: Option<PathBuf>,
 }
 
 /// Runs the sections that are asked for; false when a bar is missed.
 pub fn run(args: &SpeedArgs) -> Result<bool, String> {
+    let (mut journal, known) = Journal::maybe::<Section>(args.journal.as_deref())?;
+    let circumstances = format!(
+        "{}{} threads, {} turns{}",
+        if args.quick { "quick, " } else { "" },
+        args.threads,
+        args.turns,
+        if args.alone { ", alone" } else { "" }
+    );
+    let done = |name: &str| known.iter().rev().find(|s| s.name == name && s.circumstances == circumstances);
     let mut report = Report::default();
-    let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|o| o == name);
+    let asked = |name: &str| args.only.is_empty() || args.only.iter().any(|o| o == name);
+    let wanted = |name: &str| asked(name) && done(name).is_none();
     let needs_peers = ["iteration", "convergence", "cop-kmeans", "reading"].iter().any(|s| wanted(s));
     let peers = if args.alone || !needs_peers {
         None
     } else {
-        let peers = peers::Peers::new(args.venv.as_deref(), args.threads)?;
-        report.note(format!("Peers: {}.", peers.versions.join(", ")));
-        if !peers.missing.is_empty() {
-            report.note(format!("Not installable: {}.", peers.missing.join(", ")));
+        match peers::Peers::new(args.venv.as_deref(), args.threads) {
+            Ok(peers) => {
+                report.note(format!("Peers: {}.", peers.versions.join(", ")));
+                if !peers.missing.is_empty() {
+                    report.note(format!("Not installable: {}.", peers.missing.join(", ")));
+                }
+                Some(peers)
+            }
+            Err(why) => {
+                report.note(format!("No peers: {why}."));
+                None
+            }
         }
-        Some(peers)
     };
     let folder = data::Folder::new()?;
     let mut bench = sections::Bench { args, report, peers, folder };
-    type Section<'a> = fn(&mut sections::Bench<'a>) -> Result<(), String>;
-    let all: [(&str, Section<'_>); 10] = [
+    type Part<'a> = fn(&mut sections::Bench<'a>) -> Result<(), String>;
+    let all: [(&str, Part<'_>); 10] = [
         ("roofline", sections::Bench::roofline),
         ("iteration", sections::Bench::iteration),
         ("convergence", sections::Bench::convergence),
@@ -78,12 +99,24 @@ pub fn run(args: &SpeedArgs) -> Result<bool, String> {
         ("reading", sections::Bench::reading),
         ("check", sections::Bench::check),
     ];
-    for (name, section) in all.iter().filter(|s| wanted(s.0)) {
-        eprintln!("{name} …");
-        section(&mut bench)?;
+    let total = all.iter().filter(|s| asked(s.0)).count();
+    let mut progress = Progress::new("speed", total);
+    for (at, (name, part)) in all.iter().filter(|s| asked(s.0)).enumerate() {
+        if let Some(section) = done(name) {
+            bench.report.take(section.clone());
+            continue;
+        }
+        progress.step(at, name, || None);
+        eprintln!();
+        bench.report.begin(name, &circumstances);
+        part(&mut bench)?;
+        let section = bench.report.current();
+        if let Some(journal) = &mut journal {
+            journal.add(section)?;
+        }
     }
     let report = bench.report;
-    let text = report.markdown();
+    let text = report.markdown(args.plots.is_some());
     println!("{text}");
     let write =
         |path: &PathBuf, text: String| std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()));
@@ -95,8 +128,8 @@ pub fn run(args: &SpeedArgs) -> Result<bool, String> {
     }
     if let Some(folder) = &args.plots {
         std::fs::create_dir_all(folder).map_err(|e| e.to_string())?;
-        for (name, svg) in &report.plots {
-            write(&folder.join(format!("{name}.svg")), svg.clone())?;
+        for plot in report.plots() {
+            write(&folder.join(plot.file()), plot.svg())?;
         }
     }
     Ok(report.met())

@@ -13,8 +13,7 @@ use super::SpeedArgs;
 use super::data::{Folder, Mixture, write_npy, write_pairs};
 use super::ours::{self, Placing, Timed};
 use super::peers::{Answer, Peers};
-use super::plot::Line;
-use super::report::{Entry, Report};
+use super::report::{Entry, Line, Report};
 use super::roofline;
 
 pub struct Bench<'a> {
@@ -50,7 +49,16 @@ impl Bench<'_> {
     }
 
     fn add(&mut self, section: &'static str, what: String, ours: f64) -> Entry {
-        Entry { section, what, ours, peer: None, theirs: None, ratio: None, bar: None, note: String::new() }
+        Entry {
+            section: section.to_owned(),
+            what,
+            ours,
+            peer: None,
+            theirs: None,
+            ratio: None,
+            bar: None,
+            note: String::new(),
+        }
     }
 
     fn against(&mut self, mut entry: Entry, peer: &str, theirs: Result<f64, String>, bar: Option<(bool, f64)>) {
@@ -366,7 +374,7 @@ impl Bench<'_> {
             }
             lines.push(Line { name: method.to_owned(), points });
         }
-        self.report.plot("rows", "Time against rows (20 dims, k = 20, n/10 constraints)", "rows", "seconds", &lines);
+        self.report.plot("rows", "Time against rows (20 dims, k = 20, n/10 constraints)", "rows", "seconds", lines);
         let n = if self.args.quick { 10_000 } else { 100_000 };
         let mut lines = Vec::new();
         for (name, of) in [("k (20 dims)", true), ("dims (k = 20)", false)] {
@@ -391,7 +399,7 @@ impl Bench<'_> {
             lines.push(Line { name: name.to_owned(), points });
         }
         let title = format!("Plain iteration of {} rows against k and dims (f32)", text(n));
-        self.report.plot("dims-and-k", &title, "k or dims", "milliseconds", &lines);
+        self.report.plot("dims-and-k", &title, "k or dims", "milliseconds", lines);
         let mixture = Mixture::new(n, 20, 20, SPREAD);
         let start = mixture.start();
         let mut lines: Vec<Line> =
@@ -415,7 +423,7 @@ impl Bench<'_> {
             }
         }
         let title = format!("Iteration of {} rows against constraints (20 dims, k = 20)", text(n));
-        self.report.plot("constraints", &title, "constraints", "milliseconds", &lines);
+        self.report.plot("constraints", &title, "constraints", "milliseconds", lines);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Horizontal bars with an error and a value behind each.
 
 use super::axis::{Axis, Scale};
-use super::{Svg, colour, width_of};
+use super::{Svg, colour, shortened, width_of};
 
 /// One bar.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -43,13 +43,12 @@ impl Bars {
             14.0 + if self.title.is_empty() { 0.0 } else { 24.0 } + if self.subtitle.is_empty() { 0.0 } else { 16.0 };
         let bottom = top + ROW * self.bars.len() as f64;
         let left = self.bars.iter().map(|b| width_of(&b.name)).fold(40.0, f64::max).min(330.0) + 16.0;
-        let after = self.bars.iter().map(|b| width_of(&b.text)).fold(30.0, f64::max).min(240.0) + 14.0;
+        let after = self.bars.iter().map(|b| width_of(&b.text)).fold(30.0, f64::max).min(240.0) + 18.0;
         let right = WIDTH - after;
         let reach = self.bars.iter().filter_map(|b| b.value.map(|v| [v - b.error, v + b.error])).flatten();
         let x = Axis::new(Scale::Linear, reach.chain([0.0]), self.range, left, right);
         let mut svg = Svg::new(WIDTH, bottom + 42.0, &self.title);
-        svg.text(14.0, 24.0, "start", "title", &self.title);
-        svg.text(14.0, 42.0, "start", "soft", &self.subtitle);
+        svg.head(&self.title, &self.subtitle);
         for tick in x.ticks() {
             let at = x.place(tick);
             svg.add(&format!("<path class=\"grid\" d=\"M{at:.1} {top:.1}V{bottom:.1}\"/>"));
@@ -60,13 +59,7 @@ impl Bars {
         for (i, bar) in self.bars.iter().enumerate() {
             let y = top + ROW * i as f64;
             let class = if bar.strong { "strong" } else { "" };
-            let longest = ((left - 16.0) / 7.2) as usize;
-            let mut name: String = bar.name.chars().take(longest).collect();
-            if name.chars().count() < bar.name.chars().count() {
-                name.pop();
-                name.push('…');
-            }
-            svg.text(left - 8.0, y + 15.0, "end", class, &name);
+            svg.text(left - 8.0, y + 15.0, "end", class, &shortened(&bar.name, left - 16.0));
             let mut end = zero;
             if let Some(value) = bar.value.filter(|v| v.is_finite()) {
                 let at = x.place(value);
@@ -89,8 +82,53 @@ impl Bars {
                 }
                 end = right;
             }
-            svg.text(end.max(right) + 8.0, y + 15.0, "start", class, &bar.text);
+            svg.text(end.max(right) + 12.0, y + 15.0, "start", class, &bar.text);
         }
         svg
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::well_formed;
+    use super::*;
+
+    #[test]
+    fn a_bar_for_every_number_and_a_name_for_every_bar() {
+        let bar = |name: &str, value: Option<f64>, error: f64| Bar {
+            name: name.to_owned(),
+            value,
+            error,
+            text: "x < y".into(),
+            strong: error > 0.0,
+        };
+        let chart = Bars {
+            bars: vec![
+                bar("a & b", Some(0.5), 0.1),
+                bar("c", None, 0.0),
+                bar("d", Some(f64::NAN), 0.0),
+                bar("e", Some(-0.2), 0.0),
+            ],
+            x_name: "share".into(),
+            ..Bars::default()
+        };
+        let text = chart.svg().standalone();
+        well_formed(&text);
+        // One rectangle is the paper.
+        assert_eq!(text.matches("<rect").count(), 1 + 2);
+        assert_eq!(text.matches("class=\"ink\"").count(), 1);
+        assert!(text.contains(">a &amp; b<") && text.contains(">c<") && text.matches("x &lt; y").count() == 4);
+    }
+
+    #[test]
+    fn a_longer_number_is_a_longer_bar() {
+        let bars = [1.0, 2.0].map(|v| Bar { value: Some(v), ..Bar::default() }).to_vec();
+        let text = Bars { bars, ..Bars::default() }.svg().inline();
+        let widths: Vec<f64> = text
+            .split("<rect")
+            .skip(1)
+            .map(|r| r.split("width=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap())
+            .collect();
+        assert!((widths[1] / widths[0] - 2.0).abs() < 0.01, "{widths:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! A table of shades: how far each cluster is from the whole in each feature, above in one colour, below in another, the
 //! number written in every cell.
 
-use super::{Svg, width_of};
+use super::{Svg, shortened, width_of};
 
 /// Rows × columns of signed numbers.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -24,17 +24,16 @@ impl Heat {
     /// Draws it.
     pub fn svg(&self) -> Svg {
         let left = self.rows.iter().map(|r| width_of(&r.0)).fold(60.0, f64::max).min(260.0) + 20.0;
-        let cell = ((720.0 - left - 10.0) / self.columns.len().max(1) as f64).clamp(46.0, 90.0);
+        let cell = ((720.0 - left - 10.0) / self.columns.len().max(1) as f64).clamp(46.0, 112.0);
         let longest = self.columns.iter().map(|c| width_of(c)).fold(0.0, f64::max).min(180.0);
         let tilted = longest > cell - 4.0;
         let top = 56.0 + if tilted { longest * 0.75 + 6.0 } else { 18.0 };
         let width = left + cell * self.columns.len() as f64 + if tilted { longest * 0.7 } else { 10.0 };
         let mut svg = Svg::new(width.max(420.0), top + ROW * self.rows.len() as f64 + 10.0, &self.title);
-        svg.text(14.0, 24.0, "start", "title", &self.title);
-        svg.text(14.0, 42.0, "start", "soft", &self.subtitle);
+        svg.head(&self.title, &self.subtitle);
         for (c, name) in self.columns.iter().enumerate() {
             let x = left + cell * (c as f64 + 0.5);
-            let short: String = name.chars().take(26).collect();
+            let short = shortened(name, longest);
             if tilted {
                 svg.add(&format!(
                     "<text x=\"{x:.1}\" y=\"{0:.1}\" transform=\"rotate(-45 {x:.1} {0:.1})\">{1}</text>",
@@ -47,8 +46,7 @@ impl Heat {
         }
         for (r, (name, values)) in self.rows.iter().enumerate() {
             let y = top + ROW * r as f64;
-            let short: String = name.chars().take(((left - 20.0) / 6.6) as usize).collect();
-            svg.text(left - 8.0, y + 15.0, "end", "", &short);
+            svg.text(left - 8.0, y + 15.0, "end", "", &shortened(name, left - 20.0));
             for (c, value) in values.iter().enumerate() {
                 let Some(value) = value.filter(|v| v.is_finite()) else { continue };
                 let share = (value.abs() / self.full.max(1e-12)).min(1.0);
@@ -73,5 +71,45 @@ impl Heat {
             }
         }
         svg
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::well_formed;
+    use super::*;
+
+    #[test]
+    fn every_number_is_a_shade_and_is_written_out() {
+        let heat = Heat {
+            title: "t".into(),
+            columns: vec!["<length>".into(), "width".into()],
+            rows: vec![("a & b".into(), vec![Some(1.26), Some(-2.0)]), ("c".into(), vec![None, Some(0.01)])],
+            full: 2.0,
+            ..Heat::default()
+        };
+        let text = heat.svg().standalone();
+        well_formed(&text);
+        assert_eq!(text.matches("fill-opacity").count(), 3);
+        for word in [">+1.3<", ">−2.0<", ">0<", "&lt;length&gt;", "a &amp; b"] {
+            assert!(text.contains(word), "{word}");
+        }
+        // Above and below differ in sign, not in colour alone.
+        assert!(text.contains("#0072b2\" fill-opacity=\"0.75\""));
+    }
+
+    #[test]
+    fn long_names_are_tilted_and_cut_and_leave_no_cell_out() {
+        let name = "a very long name of a column that nobody would write";
+        let heat = Heat {
+            columns: vec![name.into(); 12],
+            rows: vec![(name.into(), vec![Some(1.0); 12])],
+            full: 1.0,
+            ..Heat::default()
+        };
+        let text = heat.svg().standalone();
+        well_formed(&text);
+        assert_eq!((text.matches("rotate(").count(), text.matches("fill-opacity").count()), (12, 12));
+        assert!(!text.contains(name) && text.contains('…'));
     }
 }

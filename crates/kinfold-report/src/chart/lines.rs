@@ -95,8 +95,7 @@ impl LineChart {
         let x = Axis::new(self.x_scale, all().map(|p| p.x), None, LEFT, right);
         let y = Axis::new(self.y_scale, heights, self.y_range, HEIGHT - BOTTOM, top);
         let mut svg = Svg::new(WIDTH, HEIGHT, &format!("{} {}", self.title, self.subtitle));
-        svg.text(14.0, 24.0, "start", "title", &self.title);
-        svg.text(14.0, 42.0, "start", "soft", &self.subtitle);
+        svg.head(&self.title, &self.subtitle);
         draw(&mut svg, &x, &y, &self.x_name, &self.y_name);
         if let Some((at, name)) = &self.pointed {
             let place = x.place(*at);
@@ -169,6 +168,7 @@ mod tests {
         let chart =
             LineChart { title: "t".into(), series: vec![line("one", 1.0), line("two", 2.0)], ..LineChart::default() };
         let text = chart.svg().standalone();
+        super::super::tests::well_formed(&text);
         assert!(text.contains(">one<") && text.contains(">two<"));
         assert_eq!(text.matches("opacity=\"0.13\"").count(), 2);
         assert_eq!(text.matches("<circle").count(), 6);

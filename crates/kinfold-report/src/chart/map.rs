@@ -66,8 +66,7 @@ impl Map {
         let place =
             |p: (f64, f64)| (14.0 + SIDE / 2.0 + (p.0 - middle.0) * scale, TOP + tall / 2.0 - (p.1 - middle.1) * scale);
         let mut svg = Svg::new(WIDTH, TOP + tall + 34.0, &self.title);
-        svg.text(14.0, 24.0, "start", "title", &self.title);
-        svg.text(14.0, 42.0, "start", "soft", &self.subtitle);
+        svg.head(&self.title, &self.subtitle);
         svg.add(&format!("<rect class=\"grid\" x=\"14\" y=\"{TOP:.1}\" width=\"{SIDE:.1}\" height=\"{tall:.1}\"/>"));
         for (x, anchor, arrow, name) in [(14.0 + SIDE, "end", '→', &self.axes.0), (14.0, "start", '↑', &self.axes.1)]
         {
@@ -171,7 +170,11 @@ mod tests {
             clusters: vec!["0".into(), "1".into()],
             ..Map::default()
         };
-        let text = map.svg().inline();
+        let text = map.svg().standalone();
+        super::super::tests::well_formed(&text);
+        // Two rows that have a place, and what the legend names; a cross on the map and one in the legend.
+        assert_eq!(text.matches("<title>").count(), 2);
+        assert_eq!(text.matches("l10 10m0 -10l-10 10").count(), 1);
         assert!(text.contains("different, broken") && text.contains("different, kept"));
         assert!(text.contains("row &lt;1&gt;") && !text.contains("NaN"));
     }

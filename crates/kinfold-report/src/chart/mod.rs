@@ -3,6 +3,7 @@
 
 mod axis;
 mod bars;
+mod choice;
 mod heat;
 mod lines;
 mod map;
@@ -10,6 +11,7 @@ mod strips;
 
 pub use axis::Scale;
 pub use bars::{Bar, Bars};
+pub use choice::{Choice, Criterion};
 pub use heat::Heat;
 pub use lines::{LineChart, Point, Series, Spread};
 pub use map::{Edge, Map, Spot};
@@ -20,19 +22,25 @@ use crate::escape;
 /// The colours of series and clusters.
 pub const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
-/// The look of all charts: a page writes it once, a chart that stands alone carries it.
+/// The look of all charts: a page writes it once, a chart that stands alone carries it. On dark paper the darker colours are
+/// lightened.
 pub const STYLE: &str = "\
 .kf{--ink:#1f2328;--soft:#5b6470;--line:#d9dde3;--paper:#fff;--bad:#b3261e;font-family:system-ui,-apple-system,'Segoe UI',sans-serif;font-size:12px}\
 .kf text{fill:#1f2328;fill:var(--ink)}.kf .soft{fill:#5b6470;fill:var(--soft)}.kf .title{font-size:15px;font-weight:600}\
 .kf .strong{font-weight:700}.kf .grid{stroke:#d9dde3;stroke:var(--line);fill:none}.kf .axis{stroke:#5b6470;stroke:var(--soft);fill:none}\
 .kf .paper{fill:#fff;fill:var(--paper)}.kf .halo{stroke:#fff;stroke:var(--paper);fill:none}\
 .kf .ink{stroke:#1f2328;stroke:var(--ink);fill:none}.kf .bad{stroke:#b3261e;stroke:var(--bad);fill:none}.kf text.badtext{fill:#b3261e;fill:var(--bad)}\
-@media(prefers-color-scheme:dark){.kf{--ink:#e6e8eb;--soft:#a3acb8;--line:#39404a;--paper:#16191d;--bad:#ff8a7a}}";
+@media(prefers-color-scheme:dark){.kf{--ink:#e6e8eb;--soft:#a3acb8;--line:#39404a;--paper:#16191d;--bad:#ff8a7a}\
+.kf [fill='#0072b2']{fill:#3f97e0}.kf [stroke='#0072b2']{stroke:#3f97e0}.kf [fill='#d55e00']{fill:#f5791f}.kf [stroke='#d55e00']{stroke:#f5791f}\
+.kf [fill='#009e73']{fill:#1fbf92}.kf [stroke='#009e73']{stroke:#1fbf92}.kf [fill='#56b4e9']{fill:#9bd8ff}.kf [stroke='#56b4e9']{stroke:#9bd8ff}}";
 
 /// The colour of the i-th series or cluster.
 pub fn colour(i: usize) -> &'static str {
     COLOURS[i % COLOURS.len()]
 }
+
+/// Roughly how wide a character is.
+const CHARACTER: f64 = 7.2;
 
 /// Number of different marks.
 const MARKS: usize = 7;
@@ -90,6 +98,13 @@ impl Svg {
         let text = escape(text);
         self.add(&format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\"{class}>{text}</text>"));
     }
+    /// Title and subtitle, cut where the picture ends.
+    fn head(&mut self, title: &str, subtitle: &str) {
+        let room = self.width - 28.0;
+        // The title is set larger.
+        self.text(14.0, 24.0, "start", "title", &shortened(title, room / 1.25));
+        self.text(14.0, 42.0, "start", "soft", &shortened(subtitle, room * 1.15));
+    }
     fn opening(&self) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"kf\" viewBox=\"0 0 {0:.0} {1:.0}\" width=\"{0:.0}\" height=\"{1:.0}\" role=\"img\" \
@@ -98,6 +113,10 @@ impl Svg {
             self.height,
             escape(&self.label)
         )
+    }
+    /// What it shows, in words.
+    pub fn label(&self) -> &str {
+        &self.label
     }
     /// For a page that carries [`STYLE`].
     pub fn inline(&self) -> String {
@@ -132,14 +151,74 @@ fn spread(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {
     placed
 }
 
+/// As much of a text as has room, with a sign that there is more.
+fn shortened(text: &str, room: f64) -> String {
+    if width_of(text) <= room {
+        return text.to_owned();
+    }
+    let most = ((room / CHARACTER) as usize).max(2) - 1;
+    text.chars().take(most).collect::<String>() + "…"
+}
+
 /// Roughly how wide a text is.
 fn width_of(text: &str) -> f64 {
-    text.chars().count() as f64 * 7.2
+    text.chars().count() as f64 * CHARACTER
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// Fails unless tags nest, attributes are quoted, and no text holds what XML does not allow.
+    pub(crate) fn well_formed(text: &str) {
+        let mut open: Vec<&str> = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('<') {
+            words(&rest[..at]);
+            let end = at + rest[at..].find('>').expect("a tag ends");
+            let tag = &rest[at + 1..end];
+            rest = &rest[end + 1..];
+            if let Some(closing) = tag.strip_prefix('/') {
+                assert_eq!(open.pop(), Some(closing), "in {tag}");
+                continue;
+            }
+            let (name, attributes) =
+                tag.trim_end_matches('/').split_once(' ').unwrap_or((tag.trim_end_matches('/'), ""));
+            assert!(!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric()), "<{tag}>");
+            assert_eq!(attributes.matches('"').count(), 2 * attributes.matches("=\"").count(), "<{tag}>");
+            words(attributes);
+            if !tag.ends_with('/') {
+                open.push(name);
+            }
+        }
+        words(rest);
+        assert!(open.is_empty(), "{open:?} never end");
+        for wrong in ["NaN", "inf ", "inf\""] {
+            assert!(!text.contains(wrong), "{wrong}");
+        }
+    }
+
+    fn words(text: &str) {
+        for (at, _) in text.match_indices('&') {
+            let known = ["amp;", "lt;", "gt;", "quot;"].iter().any(|e| text[at + 1..].starts_with(e));
+            assert!(known, "a bare & in {text}");
+        }
+        assert!(!text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')));
+    }
+
+    #[test]
+    fn the_checker_finds_what_is_wrong() {
+        well_formed("<svg a=\"1\"><g/><text x=\"2\">a &amp; b</text></svg>");
+        for wrong in ["<svg><g></svg>", "<svg>a & b</svg>", "<svg a=1\"/>", "<svg>", "<svg x=\"NaN\"/>"] {
+            assert!(std::panic::catch_unwind(|| well_formed(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_room_is_cut_and_says_so() {
+        assert_eq!(shortened("short", 100.0), "short");
+        assert_eq!(shortened("a long name", 50.0), "a lon…");
+    }
 
     #[test]
     fn labels_keep_their_order_and_their_distance() {

@@ -1,6 +1,8 @@
 //! The page of a clustering: map, silhouettes, profiles, typical rows, broken and doubted constraints, what was tried.
 
+use kinfold::blocks::par::Pool;
 use kinfold::constraints::{ConstraintSet, Kind};
+use kinfold::data::Scaling;
 use kinfold::methods::{self, Listens};
 use kinfold_io::{DataFile, Input, ReadOptions, View, read_table};
 use kinfold_report::chart::{Bar, Bars, Edge, Heat, Map, Silhouettes, Spot};
@@ -69,10 +71,13 @@ pub fn fill(session: &Session, args: &ReportArgs, json: &Value, page: &mut Page)
     let first: Vec<usize> =
         broken.iter().flat_map(|b| [b.0, b.1]).chain(constrained.iter().flat_map(|e| [e.0, e.1])).collect();
     let pairs: Vec<(usize, usize)> = broken.iter().map(|b| (b.0, b.1)).collect();
+    let pool = Pool::new(session.threads);
+    session.ctx().progress("maps and silhouettes", 0, None);
     let seen = match run.file.rows.view()? {
-        View::F32(data) => rows::look(&data, &run.labels, run.k, &first, &pairs)?,
-        View::F64(data) => rows::look(&data, &run.labels, run.k, &first, &pairs)?,
+        View::F32(data) => rows::look(&pool, &data, &run.labels, run.k, &first, &pairs)?,
+        View::F64(data) => rows::look(&pool, &data, &run.labels, run.k, &first, &pairs)?,
     };
+    session.clear_progress();
     run.overview(page);
     run.map(page, &seen, &constrained);
     run.silhouettes(page, &seen);
@@ -202,34 +207,56 @@ impl Run<'_> {
                 edges.push(edge);
             }
         }
-        let spots = seen.drawn.iter().zip(&seen.places).map(|(&row, &place)| Spot {
-            at: place,
-            cluster: self.labels[row] as usize,
-            title: format!("{} in cluster {}", self.id(row), self.labels[row]),
-        });
+        let spots = |places: &[(f64, f64)]| -> Vec<Spot> {
+            let spot = |(&row, &at): (&usize, &(f64, f64))| Spot {
+                at,
+                cluster: self.labels[row] as usize,
+                title: format!("{} in cluster {}", self.id(row), self.labels[row]),
+            };
+            seen.drawn.iter().zip(places).map(spot).collect()
+        };
         let shown = if seen.drawn.len() < self.labels.len() {
             format!("; {} of {} rows drawn", seen.drawn.len(), self.labels.len())
         } else {
             String::new()
         };
-        let map = Map {
-            title: "Map".into(),
+        let columns = if seen.scaling == Scaling::Standard { "standardised" } else { "tf-idf weighted" };
+        let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+        let plane = Map {
+            title: "Map: two directions".into(),
             subtitle: format!(
-                "first two principal components of the {} columns, {:.0} % of their variance{shown}",
-                if seen.scaling == kinfold::data::Scaling::Standard { "standardised" } else { "tf-idf weighted" },
-                100.0 * (seen.shares.0 + seen.shares.1)
+                "first two principal components of the {columns} columns, {} of their variance{shown}",
+                percent(seen.shares.0 + seen.shares.1)
             ),
             axes: (
-                format!("component 1 ({:.0} %)", 100.0 * seen.shares.0),
-                format!("component 2 ({:.0} %)", 100.0 * seen.shares.1),
+                format!("component 1 ({})", percent(seen.shares.0)),
+                format!("component 2 ({})", percent(seen.shares.1)),
             ),
-            spots: spots.collect(),
+            spots: spots(&seen.places),
             edges,
             clusters: self.cluster_names(),
         };
         page.heading(2, "Map");
-        page.chart(map.svg());
-        page.text("What lies close on the map is close in these two directions only; the clustering saw all columns.");
+        match &seen.neighbourhoods {
+            None => page.chart(plane.svg()),
+            Some(places) => {
+                let near = Map {
+                    title: "Map: neighbourhoods".into(),
+                    subtitle: format!("t-SNE of the {columns} columns: neighbours stay together{shown}"),
+                    axes: (String::new(), String::new()),
+                    spots: spots(places),
+                    ..plane.clone()
+                };
+                page.blocks.push(Block::Views(vec![
+                    ("two directions".into(), plane.svg()),
+                    ("neighbourhoods".into(), near.svg()),
+                ]));
+            }
+        }
+        page.text(
+            "What lies close in the two directions is close in these directions only; on the map of neighbourhoods neighbours \
+             are real but distances, sizes and gaps between groups mean nothing. The clustering saw all columns.",
+        );
     }
 
     fn silhouettes(&self, page: &mut Page, seen: &rows::Seen) {

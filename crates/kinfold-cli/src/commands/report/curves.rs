@@ -1,6 +1,6 @@
 //! Curves from JSON alone: the choice of k, and learning curves.
 
-use kinfold_report::chart::{LineChart, Point, Series, Spread};
+use kinfold_report::chart::{Choice, Criterion, LineChart, Point, Series, Spread};
 use kinfold_report::{Better, Block, Cell, Page, Table};
 use serde_json::Value;
 
@@ -10,30 +10,42 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
+/// The picture of a choice of k, from what `choose-k --json` prints.
+pub fn choice_chart(run: &Value, title: &str) -> Choice {
+    let by = run["by"].as_str().unwrap_or_default();
+    let candidates = list(&run["candidates"]);
+    let k = |value: &Value| value.as_u64().map(|k| k as usize);
+    let score = |c: &Value| c["score"].as_f64().or_else(|| c["scores"][by].as_f64());
+    let criterion = |c: &Value| {
+        let name = c["name"].as_str().unwrap_or_default();
+        Criterion {
+            name: name.to_owned(),
+            values: candidates.iter().map(|x| x["scores"][name].as_f64()).collect(),
+            loss: c["smaller_is_better"] == true,
+            choice: k(&c["k"]),
+        }
+    };
+    Choice {
+        title: title.to_owned(),
+        subtitle: "shades: every criterion from its worst (faint) to its best (full) k, its choice ringed".into(),
+        name: "k".into(),
+        curve_name: by.to_owned(),
+        candidates: candidates.iter().filter_map(|c| k(&c["k"])).collect(),
+        curve: candidates.iter().map(|c| score(c).map(|s| (s, c["errors"][by].as_f64().unwrap_or(0.0)))).collect(),
+        chosen: k(&run["k"]),
+        ruled_out: k(&run["smallest_k"]["lower"])
+            .map(|lower| (lower, format!("below k = {lower} some different pair must break (proven)"))),
+        criteria: list(&run["criteria"]).iter().filter(|c| !c["k"].is_null()).map(criterion).collect(),
+    }
+}
+
 /// The choice of k: the deciding curve, then every criterion.
 pub fn choice(run: &Value, page: &mut Page) {
     let (k, by) = (&run["k"], run["by"].as_str().unwrap_or_default());
     let candidates = list(&run["candidates"]);
     let reason = run["reason"].as_str().filter(|r| !r.is_empty()).map_or(format!("by {by}"), str::to_owned);
     page.blocks.push(Block::Verdict(format!("k = {k}: {reason}"), true));
-    let points = candidates.iter().filter_map(|c| {
-        let score = c["score"].as_f64().or_else(|| c["scores"][by].as_f64())?;
-        Some(Point::with(c["k"].as_f64()?, score, c["errors"][by].as_f64().unwrap_or(0.0)))
-    });
-    let chart = LineChart {
-        title: format!("{by} by number of clusters"),
-        x_name: "k".into(),
-        y_name: by.to_owned(),
-        series: vec![Series {
-            name: by.to_owned(),
-            points: points.collect(),
-            spread: Spread::Bars,
-            ..Series::default()
-        }],
-        pointed: k.as_f64().map(|at| (at, format!("k = {k}"))),
-        ..LineChart::default()
-    };
-    page.chart(chart.svg());
+    page.chart(choice_chart(run, &format!("{by} by number of clusters")).svg());
     if let (Some(lower), Some(upper)) = (run["smallest_k"]["lower"].as_u64(), run["smallest_k"]["upper"].as_u64()) {
         page.text(match lower == upper {
             true => format!("Fewer than {lower} clusters cannot keep every different pair (proven)."),
@@ -64,6 +76,26 @@ pub fn choice(run: &Value, page: &mut Page) {
     }
 }
 
+/// The picture of learning curves in one score, from what `simulate --ask --json` prints.
+pub fn learning_chart(run: &Value, score: &str, name: &str, title: &str) -> LineChart {
+    let series = |c: &Value| {
+        let points = list(&c["points"]).iter().filter_map(|p| {
+            let s = &p[score];
+            Some(Point::with(p["questions"].as_f64()?, s["mean"].as_f64()?, s["sd"].as_f64().unwrap_or(0.0)))
+        });
+        let name = c["strategy"].as_str().unwrap_or_default().to_owned();
+        Series { name, points: points.collect(), spread: Spread::Band, ..Series::default() }
+    };
+    LineChart {
+        title: title.to_owned(),
+        subtitle: "mean and one standard deviation over the seeds".into(),
+        x_name: "questions".into(),
+        y_name: name.to_owned(),
+        series: list(&run["curves"]).iter().map(series).collect(),
+        ..LineChart::default()
+    }
+}
+
 /// Learning curves of query strategies.
 pub fn learning(run: &Value, page: &mut Page) {
     if page.title.is_empty() {
@@ -80,23 +112,8 @@ pub fn learning(run: &Value, page: &mut Page) {
     );
     let curves = list(&run["curves"]);
     for (score, name) in [("nmi", "NMI"), ("ari", "adjusted Rand index")] {
-        let series = |c: &Value| {
-            let points = list(&c["points"]).iter().filter_map(|p| {
-                let s = &p[score];
-                Some(Point::with(p["questions"].as_f64()?, s["mean"].as_f64()?, s["sd"].as_f64().unwrap_or(0.0)))
-            });
-            let name = c["strategy"].as_str().unwrap_or_default().to_owned();
-            Series { name, points: points.collect(), spread: Spread::Band, ..Series::default() }
-        };
-        let chart = LineChart {
-            title: format!("{name} by number of questions"),
-            subtitle: "mean and one standard deviation over the seeds".into(),
-            x_name: "questions".into(),
-            y_name: name.to_owned(),
-            series: curves.iter().map(series).collect(),
-            ..LineChart::default()
-        };
-        page.chart(chart.svg());
+        let title = format!("{name} by number of questions");
+        page.chart(learning_chart(run, score, name, &title).svg());
         let mut names = vec!["questions".to_owned()];
         names.extend(curves.iter().map(|c| c["strategy"].as_str().unwrap_or_default().to_owned()));
         let mut table = Table::new(format!("{name}, the best of each line marked"), 0, &names);

@@ -2,13 +2,17 @@
 
 use kinfold::blocks::linalg::leading_eigenvectors;
 use kinfold::blocks::means::means;
+use kinfold::blocks::par::Pool;
 use kinfold::data::{Dataset, Float, Matrix, Rows, Scaling, Table};
 use kinfold::rng::Rng;
 
+use super::tsne;
 use crate::failure::Failure;
 
-/// Most rows on the map.
-const DRAWN: usize = 2500;
+/// Most rows on the maps.
+const DRAWN: usize = 5000;
+/// Principal components that a map of neighbourhoods looks at.
+const COMPONENTS: usize = 30;
 /// Multiplications that silhouettes may cost.
 const SILHOUETTE_WORK: f64 = 2e9;
 
@@ -18,6 +22,8 @@ pub struct Seen {
     pub drawn: Vec<usize>,
     /// Their places.
     pub places: Vec<(f64, f64)>,
+    /// Their places on a map of neighbourhoods, where there is one.
+    pub neighbourhoods: Option<Vec<(f64, f64)>>,
     /// Shares of the variance along the two directions.
     pub shares: (f64, f64),
     /// Row, its silhouette width, and the other cluster it is nearest to.
@@ -40,6 +46,7 @@ pub struct Seen {
 
 /// Looks at the rows. `first` are drawn whatever happens.
 pub fn look<F: Float>(
+    pool: &Pool,
     data: &Dataset<'_, F>,
     labels: &[u32],
     k: usize,
@@ -56,7 +63,9 @@ pub fn look<F: Float>(
     let typical = (0..k as u32).map(|c| nearest(&scaled, labels, c, centres.row(c as usize), 3)).collect();
     let drawn = sample(n, DRAWN, first);
     let chosen = Table::select(&scaled, &drawn);
-    let (places, shares) = plane(&chosen.view()?)?;
+    let (components, shares) = components(&chosen.view()?, COMPONENTS)?;
+    let places = components.iter().map(|row| (row[0], row[1])).collect();
+    let neighbourhoods = tsne::places(pool, &components);
     let most = (SILHOUETTE_WORK / dims.max(1) as f64).sqrt().clamp(150.0, 1500.0) as usize;
     let looked = sample(n, most, &[]);
     let (widths, usual) = silhouettes(&scaled, labels, k, &looked);
@@ -69,7 +78,20 @@ pub fn look<F: Float>(
             scaled.distance2(b, &buffer).max(0.0).sqrt()
         })
         .collect();
-    Ok(Seen { drawn, places, shares, widths, means: cluster_means, mean, sd, typical, usual, distances, scaling })
+    Ok(Seen {
+        drawn,
+        places,
+        neighbourhoods,
+        shares,
+        widths,
+        means: cluster_means,
+        mean,
+        sd,
+        typical,
+        usual,
+        distances,
+        scaling,
+    })
 }
 
 /// `first`, then evenly spread rows, at most `most`, in order.
@@ -127,11 +149,9 @@ fn dot<F: Float>(rows: &Rows<'_, F>, i: usize, v: &[f64]) -> f64 {
     }
 }
 
-/// Places on the map, and the axes' shares of the variance.
-type Plane = (Vec<(f64, f64)>, (f64, f64));
-
-/// The first two principal components of the rows.
-fn plane<F: Float>(data: &Dataset<'_, F>) -> Result<Plane, Failure> {
+/// The rows in their `wanted` leading principal components (two at least, filled with nothing), and the shares of the
+/// variance of the first two.
+fn components<F: Float>(data: &Dataset<'_, F>, wanted: usize) -> Result<(Matrix, (f64, f64)), Failure> {
     let (n, dims) = (data.n(), data.dims());
     let (mean, sd) = spread(data);
     let total: f64 = sd.iter().map(|s| s * s).sum::<f64>() * n as f64;
@@ -148,19 +168,16 @@ fn plane<F: Float>(data: &Dataset<'_, F>) -> Result<Plane, Failure> {
         }
         out.iter_mut().zip(&mean).for_each(|(o, m)| *o -= sum * m);
     };
-    let axes = leading_eigenvectors(dims, 2, 300, &mut Rng::stream(0, "map", 0), &apply)?;
-    let along = |axis: usize| -> Vec<f64> {
-        if axis >= axes.rows() {
-            return vec![0.0; n];
-        }
-        let v = axes.row(axis);
+    let axes = leading_eigenvectors(dims, wanted, 300, &mut Rng::stream(0, "map", 0), &apply)?;
+    let mut all = Matrix::zeros(n, axes.rows().max(2));
+    for (axis, v) in axes.iter().enumerate() {
         let shift: f64 = mean.iter().zip(v).map(|(a, b)| a * b).sum();
-        (0..n).map(|i| dot(&rows, i, v) - shift).collect()
-    };
-    let (x, y) = (along(0), along(1));
-    let share = |v: &[f64]| if total > 0.0 { v.iter().map(|a| a * a).sum::<f64>() / total } else { 0.0 };
-    let shares = (share(&x), share(&y));
-    Ok((x.into_iter().zip(y).collect(), shares))
+        (0..n).for_each(|i| all.row_mut(i)[axis] = dot(&rows, i, v) - shift);
+    }
+    let along = |axis: usize| all.iter().map(|row| row[axis] * row[axis]).sum::<f64>();
+    let share = |axis: usize| if total > 0.0 { along(axis) / total } else { 0.0 };
+    let shares = (share(0), share(1));
+    Ok((all, shares))
 }
 
 /// Widths of the rows looked at, among themselves; and the mean distance of two of them.
@@ -208,8 +225,8 @@ mod tests {
     fn the_map_lies_along_the_longest_direction() {
         let rows: Vec<f64> = (0..20).flat_map(|i| [f64::from(i), 2.0 * f64::from(i), f64::from(i % 2)]).collect();
         let data = Dataset::dense(&rows, 3).unwrap();
-        let (places, shares) = plane(&data).unwrap();
-        let along = |i: usize| places[i].0;
+        let (places, shares) = components(&data, 2).unwrap();
+        let along = |i: usize| places.row(i)[0];
         let (first, last) = (along(0), along(19));
         // 19·√5 apart along (1, 2, 0), up to the sign; the 0/1 column carries the rest.
         assert!(((last - first).abs() - 19.0 * 5f64.sqrt()).abs() < 0.01);
