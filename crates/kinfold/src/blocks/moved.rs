@@ -1,11 +1,10 @@
 //! Rows of units that are not in the cluster of their own nearest centre, as a correction to the sums of all rows by
 //! nearest centre. From one iteration to the next few rows change either side, and only those are read.
-//! Dense rows of units are copied side by side: fetched from all over memory they cost more than the pass over all rows.
-//! Cost O(rows of units) to look, O(dims) for each row that changed; memory 16 bytes a row of a unit and the copy.
+//! Cost O(rows of units) to look, O(dims) for each row that changed; memory 16 bytes a row of a unit.
 
 use super::par::Pool;
 use super::units::Units;
-use crate::data::{Dataset, Float, Rows};
+use crate::data::{Dataset, Float};
 use crate::kernels::Sums;
 
 /// Rows of units per task.
@@ -14,28 +13,20 @@ const TASK: usize = 16_384;
 const NOWHERE: u32 = u32::MAX;
 
 /// See the module.
-pub(crate) struct Moved<F> {
+pub(crate) struct Moved {
     /// Row, unit, nearest centre of the row and cluster of the unit when last looked at; by unit.
     rows: Vec<(u32, u32, u32, u32)>,
-    /// Dense rows in the same order; empty for sparse ones.
-    values: Vec<F>,
     correction: Sums,
 }
 
-impl<F: Float> Moved<F> {
-    pub(crate) fn new(units: &Units<'_, F>, k: usize) -> Moved<F> {
+impl Moved {
+    pub(crate) fn new<F: Float>(units: &Units<'_, F>, k: usize) -> Moved {
         let of = |unit: usize| units.members(unit).iter().map(move |&row| (row, unit as u32, NOWHERE, NOWHERE));
-        let rows: Vec<_> = (0..units.bound()).flat_map(of).collect();
-        let mut values = Vec::new();
-        if let Rows::Dense(dense) = units.data.rows() {
-            values.reserve_exact(rows.len() * units.data.dims());
-            rows.iter().for_each(|r| values.extend_from_slice(dense.row(r.0 as usize)));
-        }
-        Moved { rows, values, correction: Sums::zeros(k, units.data.dims()) }
+        Moved { rows: (0..units.bound()).flat_map(of).collect(), correction: Sums::zeros(k, units.data.dims()) }
     }
 
     /// Moves the rows of units from the clusters of their nearest centres (`of_rows`) to those of their units.
-    pub(crate) fn apply(
+    pub(crate) fn apply<F: Float>(
         &mut self,
         pool: &Pool,
         units: &Units<'_, F>,
@@ -44,7 +35,7 @@ impl<F: Float> Moved<F> {
         sums: &mut Sums,
     ) {
         let (k, dims) = (sums.weights.len(), units.data.dims());
-        let values = &self.values;
+        let values = units.side_by_side();
         let parts = pool.map_chunks_mut(&mut self.rows, TASK, |start, rows| {
             let mut part: Option<Sums> = None;
             for (at, (row, unit, from, to)) in (start..).zip(rows) {

@@ -35,6 +35,7 @@ pub struct Units<'a, F> {
     several: Vec<u32>,
     several_means: Table<f64>,
     moments: OnceLock<Moments>,
+    side_by_side: OnceLock<Vec<F>>,
 }
 
 /// Σ w‖x − about‖² of all rows about a point near their mean.
@@ -95,7 +96,7 @@ impl<'a, F: Float> Units<'a, F> {
             Rows::Sparse(_) => Table::Dense { values: Vec::new(), dims: data.dims() },
         };
         let first_row = bound.iter().map(|&c| chunklets.members(c)[0]).collect();
-        let moments = OnceLock::new();
+        let (moments, side_by_side) = (OnceLock::new(), OnceLock::new());
         Units {
             data,
             chunklets,
@@ -109,6 +110,7 @@ impl<'a, F: Float> Units<'a, F> {
             several,
             several_means,
             moments,
+            side_by_side,
         }
     }
 
@@ -127,6 +129,17 @@ impl<'a, F: Float> Units<'a, F> {
     /// The rows of a unit, ascending.
     pub fn members(&self, unit: usize) -> &[u32] {
         self.chunklets.members(self.bound[unit])
+    }
+    /// The rows of the units one after the other, made when first asked for and shared by all restarts: fetched from all
+    /// over memory they cost more than a pass over all rows. Empty for sparse rows.
+    pub(crate) fn side_by_side(&self) -> &[F] {
+        self.side_by_side.get_or_init(|| match self.data.rows() {
+            Rows::Dense(dense) => {
+                let rows = (0..self.bound()).flat_map(|unit| self.members(unit));
+                rows.flat_map(|&row| dense.row(row as usize)).copied().collect()
+            }
+            Rows::Sparse(_) => Vec::new(),
+        })
     }
     /// The means of the bound units.
     pub fn points(&self) -> Dataset<'_, f64> {
