@@ -40,7 +40,7 @@ pub struct Page {
 const LOOK: &str = "\
 :root{color-scheme:light dark;--ink:#1f2328;--soft:#5b6470;--line:#d9dde3;--paper:#fff;--tint:#f4f6f8;--best:#e2f3ea;--bad:#b3261e}\
 @media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#a3acb8;--line:#39404a;--paper:#16191d;--tint:#1f242b;--best:#17402f;--bad:#ff8a7a}}\
-body{margin:0 auto;padding:2rem 1.2rem 4rem;max-width:62rem;font:16px/1.55 system-ui,-apple-system,'Segoe UI',sans-serif;color:var(--ink);background:var(--paper)}\
+body{margin:0 auto;padding:2rem 1.2rem 4rem;max-width:72rem;font:16px/1.55 system-ui,-apple-system,'Segoe UI',sans-serif;color:var(--ink);background:var(--paper)}\
 h1{font-size:1.7rem;line-height:1.2;margin:0 0 .4rem}h2{font-size:1.25rem;margin:2.6rem 0 .6rem;padding-top:.6rem;border-top:1px solid var(--line)}h3{font-size:1.05rem;margin:1.6rem 0 .4rem}\
 p{margin:.5rem 0;max-width:46rem}.lead{color:var(--soft)}nav{margin:1rem 0;font-size:.92rem}nav a{margin-right:1rem;color:inherit}\
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.88rem;margin:.8rem 0;font-variant-numeric:tabular-nums}caption{text-align:left;color:var(--soft);padding:.2rem 0}\
@@ -88,7 +88,9 @@ impl Page {
         if headings.len() > 2 {
             out += "<nav>";
             for (i, text) in &headings {
-                out += &format!("<a href=\"#s{i}\">{}</a>", escape(text));
+                // "bckm: a long title" is listed by its short name.
+                let short = text.split_once(": ").map_or(text.as_str(), |t| t.0);
+                out += &format!("<a href=\"#s{i}\">{}</a>", escape(short));
             }
             out += "</nav>\n";
         }
@@ -169,7 +171,7 @@ mod tests {
     #[test]
     fn a_page_needs_nothing_but_itself() {
         let mut page = Page { title: "a & b".into(), lead: "lead".into(), ..Page::default() };
-        for name in ["one", "two", "three"] {
+        for name in ["one", "two: and more", "three"] {
             page.heading(2, name);
             page.text("<script>");
         }
@@ -189,6 +191,7 @@ mod tests {
         assert!(html.contains("prefers-color-scheme:dark") && html.contains("<nav>"));
         assert_eq!((html.matches("type=\"radio\"").count(), html.matches(" checked>").count()), (2, 1));
         assert!(html.contains("&lt;two&gt;</label>"));
+        assert!(html.contains(">two</a>") && html.contains(">two: and more</h2>"));
         assert!(page.markdown().contains("![a map](map.svg)"));
         assert!(page.markdown().starts_with("# a & b\n\nlead\n\n## one\n"));
     }

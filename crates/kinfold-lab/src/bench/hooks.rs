@@ -32,7 +32,7 @@ pub const HOOKS: [Hook; 3] = [
     Hook {
         name: "apc",
         title: "Which questions: active pairwise constraints (Atwa & Almazroi 2020)",
-        quick: &["--seeds", "2", "--only", "ecoli,heart,protein", "--every", "50"],
+        quick: &["--seeds", "2", "--only", "heart,protein", "--every", "50"],
         full: &["--seeds", "20"],
         needs_data: true,
     },
@@ -143,7 +143,7 @@ impl Hook {
     pub fn page(&self, out: &Path) -> Option<(Vec<Block>, Summary)> {
         let text = std::fs::read_to_string(out.join(format!("{}.md", self.name))).ok()?;
         let good = text.lines().next().is_some_and(|l| l.ends_with(": met -->"));
-        let blocks = from_markdown(self.title, &text, out);
+        let blocks = from_markdown(&format!("{}: {}", self.name, self.title), &text, out);
         Some((blocks, Summary { text: format!("{}: {}", self.name, last_words(&text)), good }))
     }
 }
@@ -175,7 +175,7 @@ fn from_markdown(title: &str, text: &str, out: &Path) -> Vec<Block> {
                 Err(_) => blocks.push(Block::Text(format!("{alt}: {file} is not there"))),
             }
         } else {
-            blocks.push(Block::Text(line.to_owned()));
+            blocks.push(Block::Text(line.replace('`', "")));
         }
     }
     blocks
@@ -198,12 +198,12 @@ fn table(lines: &[&str]) -> Table {
         });
         column.numeric = rule.get(c).is_some_and(|r| r.ends_with(':')) || (c > 0 && numbers);
     }
-    let plain = |text: &String| Cell {
-        best: text.starts_with("**"),
+    let plain = |(c, text): (usize, &String)| Cell {
+        best: c > 0 && text.starts_with("**"),
         bad: text.starts_with("MISSED") || text.ends_with("✗"),
         ..Cell::words(text.replace("**", "").replace("&lt;", "<"))
     };
-    table.rows = rows.iter().map(|row| row.iter().map(plain).collect()).collect();
+    table.rows = rows.iter().map(|row| row.iter().enumerate().map(plain).collect()).collect();
     table
 }
 

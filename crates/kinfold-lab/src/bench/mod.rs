@@ -82,14 +82,16 @@ pub fn run(args: &BenchArgs) -> Result<bool, String> {
     let circumstances = circumstances.keep(&args.out.join("circumstances.json"), args.pages)?;
     let mut page = present::opening(circumstances);
     let (mut summaries, mut parts) = (Vec::new(), Vec::new());
-    for suite in Suite::ALL.into_iter().filter(|s| wanted(s.name())) {
+    // What is not asked for is not run, but what is there of it is shown.
+    for suite in Suite::ALL {
         let (mut cases, missing) = suite.cases(Amount { sets: args.sets, quick: args.quick }, &source);
         let of = |list: &[String], name: &str| list.is_empty() || list.iter().any(|l| l == name);
         cases.retain(|c| of(&args.only, &c.data) && of(&args.methods, &c.method));
-        if !missing.is_empty() {
+        let run_it = wanted(suite.name()) && !args.pages;
+        if run_it && !missing.is_empty() {
             eprintln!("{}: skipped, no data: {}", suite.name(), missing.join(", "));
         }
-        if !args.pages {
+        if run_it {
             run_cases(suite, &cases, &source, args.threads, &mut store, &late)?;
         }
         if store.suite(suite.name()).is_empty() {
@@ -101,8 +103,8 @@ pub fn run(args: &BenchArgs) -> Result<bool, String> {
         parts.push(suite.name().to_owned());
         page.blocks.append(&mut part.blocks);
     }
-    for hook in HOOKS.iter().filter(|h| wanted(h.name)) {
-        if !args.pages && !late() {
+    for hook in &HOOKS {
+        if wanted(hook.name) && !args.pages && !late() {
             hook.run(args, &late)?;
         }
         if let Some((blocks, summary)) = hook.page(&args.out) {

@@ -71,7 +71,8 @@ impl Circumstances {
             }
         };
         let form = match (args.quick, args.sets) {
-            (true, _) => "the quick form: three constraint sets, one start".to_owned(),
+            (true, 0) => "the quick form: three constraint sets, one start".to_owned(),
+            (true, sets) => format!("the quick form: {sets} constraint sets, one start"),
             (false, 0) => "the papers' numbers of constraint sets and starts".to_owned(),
             (false, sets) => format!("{sets} constraint sets, the papers' numbers of starts"),
         };
@@ -149,7 +150,7 @@ fn title(suite: Suite) -> &'static str {
 
 /// Adds a suite to the page.
 pub fn suite(suite: Suite, store: &Store, missing: &[String], page: &mut Page, out: &Path) -> Result<Summary, String> {
-    page.heading(2, title(suite));
+    page.heading(2, format!("{}: {}", suite.name(), title(suite)));
     let mut summary = match suite {
         Suite::Bckm => tables::against_print(suite, store, page, Protocol::Bckm, Which::Bckm),
         Suite::Lcc => tables::against_print(suite, store, page, Protocol::Lcc, Which::Lcc),

@@ -59,7 +59,8 @@ pub(super) fn against_print(suite: Suite, store: &Store, page: &mut Page, protoc
         page.text(format!("Below the best printed number: {}.", below.join(", ")));
     }
     let text = format!(
-        "{name}: fold ≥ best published in {reached} of {cells} cells ({sets} constraint sets), {broken} violations"
+        "{name}: fold ≥ best published in {reached} of {cells} cells ({sets} constraint set{}), {broken} violations",
+        if sets == 1 { "" } else { "s" }
     );
     Summary { text, good: reached == cells && broken == 0 && cells > 0 }
 }
@@ -167,7 +168,7 @@ fn exact_table(store: &Store, page: &mut Page) {
         row.extend(methods.iter().map(|m| cell(score(&records(m), "nmi"), 2).beside(printed(0, m))));
         row.extend(methods.iter().map(|m| {
             let seconds = spread(records(m).iter().map(|r| r.seconds));
-            seconds.map_or(Cell::words("–"), |s| Cell::number(s.mean, 2)).beside(printed(1, m))
+            seconds.map_or(Cell::words("–"), |s| Cell::number(s.mean, 3)).beside(printed(1, m))
         }));
         let exact = records("exact");
         row.push(Cell::words(format!("{} of {}", exact.iter().filter(|r| r.note == "proven").count(), exact.len())));

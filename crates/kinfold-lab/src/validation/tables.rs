@@ -27,7 +27,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 pub(super) fn print(cases: &[Case], names: &[String], sets: u64) -> bool {
     let columns: Vec<&str> = MEASURES.iter().chain(&OURS).copied().collect();
     println!(
-        "`~`: lookalike or stand-in. Means over {sets} constraint sets; the paper has one (its number in brackets).\n"
+        "`~`: lookalike or stand-in. Number of constraint sets: {sets}, means over them; the paper has one (its number in brackets).\n"
     );
     let mut totals = vec![0.0; columns.len()];
     let mut per_block = Vec::new();
