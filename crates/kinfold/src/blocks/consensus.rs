@@ -47,16 +47,23 @@ pub fn vote(
             costs[u * k + label as usize] -= weight[u] * TIE;
         }
         let mut next = current.clone();
-        // Where members disagree about everything, the most voted labels may all be one: that is no vote for fewer clusters.
+        // Where members disagree about everything, the most voted labels may all be one: on few rows that is no vote for
+        // fewer clusters.
         if assigner.assign(ctx, &costs, Some(&current), &mut next).is_err()
             || next == current
-            || used(&next, k) < used(&current, k)
+            || (few(weight.len(), k) && used(&next, k) < used(&current, k))
         {
             break;
         }
         current = next;
     }
     current
+}
+
+/// So few units per cluster that a cluster without any is an accident. With more, candidates that agree to leave one empty
+/// know something: classes of two rows among hundreds are no clusters.
+pub fn few(units: usize, k: usize) -> bool {
+    units < 20 * k
 }
 
 /// How many of the k clusters have rows.

@@ -325,7 +325,8 @@ impl<F: Float> Work<'_, F> {
         // On few rows a candidate may lose a cluster: those that have the most decide then.
         let clusters = |i: usize| consensus::used(labels_of(i), k);
         let most = done.iter().map(|&i| clusters(i)).max().unwrap_or(0);
-        if consensus::used(&labels, k) < most.max(consensus::used(&first.labels, k)) {
+        let fewer = consensus::used(&labels, k) < most.max(consensus::used(&first.labels, k));
+        if fewer && consensus::few(weight.len(), k) {
             if most < consensus::used(&first.labels, k) {
                 return stopped(first, ctx.checkpoint().map_or_else(Into::into, |()| Termination::Converged));
             }
