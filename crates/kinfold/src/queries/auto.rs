@@ -27,7 +27,7 @@ crate::params! {
     /// Parameters of `auto`.
     pub struct AutoParams {
         /// Answers after which a new clustering is asked for.
-        refresh: usize = 2, 1 => 100_000;
+        refresh: usize = 1, 1 => 100_000;
         /// How much a row that nobody asked about says through its cluster; an answered row says 1.
         prior: f64 = 0.05, 0 => 1;
         /// Share of its rows that the clustering is taken to have wrong before anything was asked.
