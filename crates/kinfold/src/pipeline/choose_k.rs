@@ -183,6 +183,16 @@ impl ChooseK {
             }
         }
         drop(fits);
+        // A clustering that leaves clusters empty is one of a smaller k, unless there is no other.
+        if candidates.iter().any(|c| !c.run.sizes.contains(&0)) {
+            candidates.retain(|c| {
+                let used = c.run.sizes.iter().filter(|&&s| s > 0).count();
+                if used < c.k {
+                    left_out.push((c.k, format!("only {used} of the clusters have rows")));
+                }
+                used == c.k
+            });
+        }
         left_out.sort_by_key(|l| l.0);
         if candidates.is_empty() {
             return Err(first_error.unwrap_or_else(|| Error::Parameter(format!("no k of {first}..{last} is possible"))));
