@@ -69,8 +69,8 @@ impl Method for Bckm {
         measured: "NMI at 1, 5, 10 % of all pairs, 3 constraint sets, linear kernel, one final start (printed, Okabe & \
                    Yamada Table 2): iris .86 1.0 1.0 (.81 .99 .99), ecoli .64 .78 .77 (.66 .81 .81), wdbc .96 .97 1.0 \
                    (.90 .96 .99), sonar .53 1.0 1.0 (.37 .97 .99), glass .39 .70 .75 (.36 .73 .82). Ecoli and glass at \
-                   10 % are a spread below: constraints of equal priority are taken in random order, the authors' order \
-                   is not given.",
+                   10 % are below; why is not known: constraints of equal priority are taken in random order here, the \
+                   authors' order is not given.",
         listens: Listens::Soft,
         sparse: true,
         sizes: false,

@@ -80,9 +80,8 @@ impl Method for CopKmeans {
         constraints: "hard: must-linked rows move together, cannot-linked ones take the nearest cluster left, in order",
         cost: "O(n·k·dims) per iteration plus O(cannot-links)",
         measured: "NMI at n/4, n/2, n, standardised, 3 constraint sets: iris .73 .75 .87, wine .91 .94 .97, wdbc .66 \
-                   .83 .94, glass .33 .35 .44; no violation in 500 planted sets × 6 settings, where Python packages \
-                   fail on up to all of them. Two to three orders of magnitude faster than htcopkmeans at 10,000 × 20 \
-                   (docs/performance.md).",
+                   .83 .94, glass .33 .35 .44; no violation in 500 planted sets × 6 settings. Two to three orders of \
+                   magnitude faster than htcopkmeans at 10,000 × 20 (docs/performance.md).",
         listens: Listens::Hard,
         sparse: true,
         sizes: false,

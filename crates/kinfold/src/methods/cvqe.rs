@@ -48,7 +48,7 @@ impl Method for Cvqe {
         measured: "NMI at n/4, n/2, n, standardised, 3 constraint sets (printed, Ganji et al. Table 3): iris .72 .72 \
                    .81 (.75 .77 .76), wine .91 .94 .97 (.82 .83 .86), ionosphere .13 .11 .11 (.17 .19 .25), wdbc .69 \
                    .78 .87 (.60 .64 .67), glass .33 .33 .36 (.36 .37 .37), breast-tissue .53 .56 .57 (.54 .54 .59). \
-                   Ionosphere is lower: the best of several starts by objective is not the one that fits the classes.",
+                   Ionosphere is lower; why was not found.",
         listens: Listens::Soft,
         sparse: true,
         sizes: false,

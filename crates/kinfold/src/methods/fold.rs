@@ -60,9 +60,9 @@ impl Method for Fold {
         minimises: "Σ_i w_i ‖x_i − c(l_i)‖² in the space chosen, every constraint kept (refined by neighbours)",
         constraints: "hard: closed, propagated for k, kept by assignment; they also teach the metric and choose among candidates",
         cost: "about 14 candidates × (folds + 1) fits, O(n²·dims) for neighbours on at most `sample` rows; linear in n beyond",
-        measured: "At least the best published number in 61 of 63 cells of Okabe & Yamada's Table 2 and Ganji et al.'s \
-                   Table 3 with 5 constraint sets, without a violation; below in flame at 1 % (.978 of .99) and iris at \
-                   n (.954 of .97; .974 over 30 sets). docs/results has every cell.",
+        measured: "At least the best published number in 36 of 36 cells of Okabe & Yamada's Table 2 and 30 of 30 of \
+                   Ganji et al.'s Table 3, to two decimals, 3 constraint sets, no violation (docs/results has every \
+                   cell). With 5 sets flame at 1 % has .978 (printed .99); iris at n has .954.",
         listens: Listens::Hard,
         sparse: true,
         sizes: true,

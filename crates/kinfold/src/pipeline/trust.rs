@@ -38,7 +38,7 @@ const PRIORS: [f64; 3] = [0.35, 0.45, 0.2];
 const EVIDENCE: f64 = -1.0;
 const MISFIT: f64 = 0.015;
 /// More evidence that it takes to leave suspects out although nothing contradicts them, and (k − 2)² more with more than
-/// two clusters, which no round model fits exactly: none of 150 clean sets was doubted, 12 of 57 with 10 % of errors were
+/// two clusters, which no round model fits exactly: none of 150 clean sets was doubted, 12 of 58 with 10 % of errors were
 /// found (10 data sets). Sparse rows (text) never suffice: clean sets on text were doubted.
 const TO_ACT: f64 = 4.5;
 /// Below this many pairs only contradictions count.
