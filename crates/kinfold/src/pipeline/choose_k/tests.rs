@@ -111,3 +111,14 @@ fn impossible_requests_are_refused() {
     assert_eq!(run(with((2, 9))).unwrap().candidates.len(), 3);
     assert_eq!(run(ChooseK::new(Job::new("kmeans", 0), None)).unwrap().candidates.len(), 2);
 }
+
+#[test]
+fn a_k_whose_clusters_stay_empty_is_left_out_with_the_reason() {
+    // Three places without any spread: a fourth cluster has nothing to hold.
+    let (rows, _) = blobs(&[0.0, 10.0, 20.0], 10, 0.0);
+    let found = choose("kmeans", &rows, &ConstraintSet::new(30), (2, 5), 1);
+    assert_eq!(found.candidates.iter().map(|c| c.k).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(found.left_out.iter().map(|l| l.0).collect::<Vec<_>>(), [4, 5]);
+    assert!(found.left_out[0].1.contains("only 3 of the clusters have rows"), "{}", found.left_out[0].1);
+    assert_eq!(found.recommended.k, 3);
+}
