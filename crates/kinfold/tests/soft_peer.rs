@@ -37,12 +37,7 @@ fn the_objective_is_not_above_the_peers_from_the_same_start() {
             let job = Job { settings: Vec::clone(&settings), ..Job::new(method, k) };
             job.run(&RunContext::new(seed), &data, &given).unwrap().objective
         };
-        let ours: Vec<f64> = (0..5).map(objective).collect();
-        // The order of the sweeps is drawn. PCK-means is never above; MPCK-means ends in one of several local optima, of
-        // which the best is never above.
-        let worst = ours.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let best = ours.iter().copied().fold(f64::INFINITY, f64::min);
-        let judged = if method == "pck-means" { worst } else { best };
-        assert!(judged <= limit, "case {i}, {method}: {ours:?} against {theirs}");
+        let worst = (0..20).map(objective).fold(f64::NEG_INFINITY, f64::max);
+        assert!(worst <= limit, "case {i}, {method}: {worst} against {theirs}");
     }
 }

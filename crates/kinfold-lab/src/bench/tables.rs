@@ -8,7 +8,7 @@ use kinfold_report::{Better, Cell, Page, Table};
 use super::present::{Summary, cell, curves, figure, number_in, score, spread};
 use super::printed::{self, Which};
 use super::store::Store;
-use super::suites::{AXES, EXACT, FLIPS, NOISE, ROUNDS, ROUNDS_OF, ROWS, Suite};
+use super::suites::{AXES, BY_ORDER, EXACT, FLIPS, NOISE, PLACES, ROUNDS, ROUNDS_OF, ROWS, Suite, place};
 use crate::protocol::Protocol;
 
 /// NMI tables of the two papers that print three levels, and how fold does against the best printed number.
@@ -134,10 +134,36 @@ pub(super) fn rounds(store: &Store, page: &mut Page, out: &Path) -> Result<(), S
             figure(page, out, &format!("bckm-rounds-{data}.svg"), chart.svg())?;
         }
     }
-    page.text(
-        "Figure 3 (how often a constraint holds that was n-th in a round) is about the inside of one method and is not drawn.",
-    );
-    Ok(())
+    by_order(store, page, out)
+}
+
+/// Figure 3 of the BCKM paper.
+fn by_order(store: &Store, page: &mut Page, out: &Path) -> Result<(), String> {
+    let line = |(i, data): (usize, &str)| {
+        let records = store.cell("bckm", data, BY_ORDER, "ckm");
+        let at = |to: &usize| score(&records, &place(*to)).map(|s| Point::with(*to as f64, s.mean, s.sd));
+        Series {
+            name: data.into(),
+            points: PLACES.iter().filter_map(at).collect(),
+            style: Some(i),
+            ..Series::default()
+        }
+    };
+    let series: Vec<Series> = printed::data(Which::Bckm).into_iter().enumerate().map(line).collect();
+    let series: Vec<Series> = series.into_iter().filter(|s| s.points.len() > 1).collect();
+    if series.is_empty() {
+        return Ok(());
+    }
+    let chart = LineChart {
+        title: "Figure 3: how often a constraint holds, by its place in the order".into(),
+        subtitle: "one run of ckm, 5 % of all pairs; each point stands for the places since the one before".into(),
+        x_name: "place".into(),
+        y_name: "share that holds".into(),
+        x_scale: Scale::Log,
+        series,
+        ..LineChart::default()
+    };
+    figure(page, out, "bckm-order.svg", chart.svg())
 }
 
 /// Table 4 of the LCC paper.
