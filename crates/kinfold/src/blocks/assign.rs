@@ -149,6 +149,7 @@ impl Assigner {
             };
             components.push(Component { vertices, net, kind, remembered: None });
         }
+        components.shrink_to_fit();
         let mut component_of = vec![FREE; units];
         for (number, component) in components.iter().enumerate() {
             component.vertices.iter().for_each(|&v| component_of[v as usize] = number as u32);

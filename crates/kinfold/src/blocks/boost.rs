@@ -14,7 +14,7 @@ use super::restarts;
 use super::tuples::Tuples;
 use crate::constraints::{Chunklets, ConstraintSet};
 use crate::context::{RunContext, Termination};
-use crate::data::{Dataset, Float};
+use crate::data::{Dataset, Float, Rows};
 use crate::error::{Error, Result};
 
 /// What a prioritised method is asked to work on.
@@ -28,6 +28,22 @@ pub struct Request {
     pub affinity: Affinity,
     /// Rows or chunklets.
     pub base: Base,
+    /// How many times CKM will run at most.
+    pub runs: usize,
+}
+
+/// Points up to which rows may become a matrix, and runs from which on it pays.
+const MATRIX: usize = 4096;
+const RUNS: usize = 10;
+
+/// Is a sweep over a matrix of few long rows (O(n²) at most) cheaper than one over the rows themselves?
+fn few_and_long<F: Float>(data: &Dataset<'_, F>, request: &Request) -> bool {
+    let by_row = match data.rows() {
+        // Values go through vector units, entries one by one.
+        Rows::Dense(_) => data.n() * data.dims() * request.k / 32,
+        Rows::Sparse(rows) => rows.stored() * request.k / 4,
+    };
+    data.n() <= MATRIX && request.runs >= RUNS && data.n() * data.n() <= by_row
 }
 
 /// Points and constraints between them.
@@ -57,7 +73,11 @@ impl<'a, F: Float> Material<'a, F> {
         if let Some(chunklets) = chunklets.filter(|c| c.len() < request.k) {
             return Err(Error::TooFewChunklets { k: request.k, chunklets: chunklets.len() });
         }
-        let space = Space::new(pool, data, &request.affinity, chunklets)?;
+        let space = if few_and_long(data, request) {
+            Space::matrix(pool, data, &request.affinity, chunklets)
+        } else {
+            Space::new(pool, data, &request.affinity, chunklets)?
+        };
         Ok(Material { space, links, chunklets })
     }
 

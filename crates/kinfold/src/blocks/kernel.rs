@@ -1,4 +1,4 @@
-//! Kernels and the points that kernel methods work on (spec/spectral-kernel.md §1). Linear and cosine never become a
+//! Kernels and the points that kernel methods work on (spec/spectral-kernel.md §1). Linear and cosine need no
 //! matrix: they are k-means on the rows, or on the rows scaled to length one. RBF exp(−D²/2σ²) and the self-tuning RBF
 //! exp(−D²/σ_iσ_j) (Zelnik-Manor & Perona 2004; σ_i = distance to the 7th neighbour) are a dense n×n matrix with ones on
 //! the diagonal, O(n²·dims) to build ([`Affinity::memory`]). Self-tuning is not always positive semidefinite.
@@ -252,20 +252,27 @@ impl<'a, F: Float> Space<'a, F> {
         let by_row = match affinity.kernel {
             Kernel::Linear => Space::Lent(*data),
             Kernel::Cosine => Space::Made { table: unit_rows(data), weights: weights() },
-            Kernel::Rbf | Kernel::RbfLocal => Space::Gram(Gram::new(pool, data, affinity)),
+            Kernel::Rbf | Kernel::RbfLocal => return Ok(Space::matrix(pool, data, affinity, chunklets)),
         };
-        let Some(chunklets) = chunklets else { return Ok(by_row) };
-        let contract = |rows: &Dataset<'_, F>| Space::Made {
-            table: chunklet_means(rows, chunklets),
-            weights: totals(&weights(), chunklets),
+        let Some((chunklets, rows)) = chunklets.zip(by_row.rows()) else { return Ok(by_row) };
+        let table = match data.weights() {
+            Some(w) => chunklet_means(&rows.with_weights(w)?, chunklets),
+            None => chunklet_means(&rows, chunklets),
         };
-        Ok(match &by_row {
-            Space::Lent(data) => contract(data),
-            Space::Made { table, .. } => match data.weights() {
-                Some(w) => contract(&table.lend().with_weights(w)?),
-                None => contract(&table.lend()),
-            },
-            Space::Gram(gram) => Space::Gram(gram.contracted(pool, chunklets)),
+        Ok(Space::Made { table, weights: totals(&weights(), chunklets) })
+    }
+
+    /// The same points by their kernel matrix, whatever the kernel.
+    pub fn matrix(
+        pool: &Pool,
+        data: &Dataset<'a, F>,
+        affinity: &Affinity,
+        chunklets: Option<&Chunklets>,
+    ) -> Space<'a, F> {
+        let gram = Gram::new(pool, data, affinity);
+        Space::Gram(match chunklets {
+            Some(chunklets) => gram.contracted(pool, chunklets),
+            None => gram,
         })
     }
 

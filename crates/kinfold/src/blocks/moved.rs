@@ -35,10 +35,10 @@ impl Moved {
         sums: &mut Sums,
     ) {
         let (k, dims) = (sums.weights.len(), units.data.dims());
-        let values = units.side_by_side();
-        let parts = pool.map_chunks_mut(&mut self.rows, TASK, |start, rows| {
+        let points = units.points();
+        let parts = pool.map_chunks_mut(&mut self.rows, TASK, |_, rows| {
             let mut part: Option<Sums> = None;
-            for (at, (row, unit, from, to)) in (start..).zip(rows) {
+            for (row, unit, from, to) in rows {
                 let (old, new) = ((*from, *to), (of_rows[*row as usize], unit_labels[*unit as usize]));
                 if old == new {
                     continue;
@@ -54,9 +54,11 @@ impl Moved {
                 };
                 for (a, b) in ways.into_iter().filter(|(a, b)| a != b) {
                     let part = part.get_or_insert_with(|| Sums::zeros(k, dims));
-                    match values.get(at * dims..(at + 1) * dims) {
-                        Some(x) => carry_dense(x, units.data.weight(*row as usize), a as usize, b as usize, part),
-                        None => carry(units.data, *row as usize, a as usize, b as usize, part),
+                    let weight = units.data.weight(*row as usize);
+                    // Most units are one row, and the means of units lie side by side.
+                    match units.members(*unit as usize) {
+                        [_] => carry(&points, *unit as usize, weight, (a as usize, b as usize), part),
+                        _ => carry(units.data, *row as usize, weight, (a as usize, b as usize), part),
                     }
                 }
             }
@@ -71,19 +73,17 @@ impl Moved {
 }
 
 /// Takes a row out of the sums of one cluster and adds it to those of another.
-pub(crate) fn carry<F: Float>(data: &Dataset<'_, F>, row: usize, from: usize, to: usize, sums: &mut Sums) {
-    let weight = data.weight(row);
+pub(crate) fn carry<F: Float>(
+    data: &Dataset<'_, F>,
+    row: usize,
+    weight: f64,
+    (from, to): (usize, usize),
+    sums: &mut Sums,
+) {
     sums.weights[from] -= weight;
     sums.weights[to] += weight;
     data.add_row(row, -weight, sums.values.row_mut(from));
     data.add_row(row, weight, sums.values.row_mut(to));
-}
-
-fn carry_dense<F: Float>(x: &[F], weight: f64, from: usize, to: usize, sums: &mut Sums) {
-    sums.weights[from] -= weight;
-    sums.weights[to] += weight;
-    sums.values.row_mut(from).iter_mut().zip(x).for_each(|(s, v)| *s -= weight * v.to_f64());
-    sums.values.row_mut(to).iter_mut().zip(x).for_each(|(s, v)| *s += weight * v.to_f64());
 }
 
 /// Weights that are no whole numbers leave rounding behind in a cluster that lost all its rows.

@@ -345,7 +345,7 @@ impl<'a, F: Float> Task<'a, F> {
             if old != c {
                 self.changed += 1;
                 let sums = self.sums.get_or_insert_with(|| Sums::zeros(pass.own.len(), pass.data.dims()));
-                carry(pass.data, row as usize, old, c, sums);
+                carry(pass.data, row as usize, pass.data.weight(row as usize), (old, c), sums);
             }
         }
     }

@@ -70,7 +70,7 @@ impl<'a, 'b, F: Float> Candidates<'a, 'b, F> {
     /// For each of the points, min(nearest, ‖candidate − point‖²) of every candidate and what that sums up to.
     fn shrunk(&self, pool: &Pool, nearest: &[f64], points: &Matrix) -> Vec<Draw> {
         let own = self.units.points();
-        let of_units = Centres::<f64>::exact(points, own.is_sparse());
+        let of_units = Centres::<F>::exact(points, own.is_sparse());
         let of_rows = Centres::<F>::exact(points, self.units.data.is_sparse());
         let bound = self.bound.len();
         let parts = pool.map_chunks(self.len(), TASK, |range| {

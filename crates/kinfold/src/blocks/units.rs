@@ -24,7 +24,7 @@ pub struct Units<'a, F> {
     unit_of: Vec<u32>,
     /// The first row of each unit.
     first_row: Vec<u32>,
-    points: Table<f64>,
+    points: Table<F>,
     /// Total row weight of each unit.
     pub weight: Vec<f64>,
     /// Σ w‖x − mean‖² inside each unit.
@@ -33,9 +33,8 @@ pub struct Units<'a, F> {
     pub graph: Graph,
     /// Units of two rows or more, and the means of those where rows are dense.
     several: Vec<u32>,
-    several_means: Table<f64>,
+    several_means: Table<F>,
     moments: OnceLock<Moments>,
-    side_by_side: OnceLock<Vec<F>>,
 }
 
 /// Σ w‖x − about‖² of all rows about a point near their mean.
@@ -96,7 +95,6 @@ impl<'a, F: Float> Units<'a, F> {
             Rows::Sparse(_) => Table::Dense { values: Vec::new(), dims: data.dims() },
         };
         let first_row = bound.iter().map(|&c| chunklets.members(c)[0]).collect();
-        let (moments, side_by_side) = (OnceLock::new(), OnceLock::new());
         Units {
             data,
             chunklets,
@@ -109,8 +107,7 @@ impl<'a, F: Float> Units<'a, F> {
             graph,
             several,
             several_means,
-            moments,
-            side_by_side,
+            moments: OnceLock::new(),
         }
     }
 
@@ -130,19 +127,8 @@ impl<'a, F: Float> Units<'a, F> {
     pub fn members(&self, unit: usize) -> &[u32] {
         self.chunklets.members(self.bound[unit])
     }
-    /// The rows of the units one after the other, made when first asked for and shared by all restarts: fetched from all
-    /// over memory they cost more than a pass over all rows. Empty for sparse rows.
-    pub(crate) fn side_by_side(&self) -> &[F] {
-        self.side_by_side.get_or_init(|| match self.data.rows() {
-            Rows::Dense(dense) => {
-                let rows = (0..self.bound()).flat_map(|unit| self.members(unit));
-                rows.flat_map(|&row| dense.row(row as usize)).copied().collect()
-            }
-            Rows::Sparse(_) => Vec::new(),
-        })
-    }
-    /// The means of the bound units.
-    pub fn points(&self) -> Dataset<'_, f64> {
+    /// The means of the bound units, in the precision of the rows: that of a single row is the row.
+    pub fn points(&self) -> Dataset<'_, F> {
         self.points.lend()
     }
     /// Σ of all scatters: the part of the objective that no assignment changes.
@@ -162,7 +148,7 @@ impl<'a, F: Float> Units<'a, F> {
         self.graph.edges().filter(|&(a, b)| label(a) == label(b)).count()
     }
     /// What [`nearest`](Self::nearest) has to look at: the means of units of several rows; of sparse rows, all means.
-    pub fn looked_at(&self) -> Dataset<'_, f64> {
+    pub fn looked_at(&self) -> Dataset<'_, F> {
         if self.data.is_sparse() { self.points.lend() } else { self.several_means.lend() }
     }
 
@@ -252,16 +238,16 @@ impl<'a, F: Float> Units<'a, F> {
 }
 
 /// Centres laid out to compute the costs of one unit at a time.
-pub struct CostRows<'a> {
-    points: Dataset<'a, f64>,
+pub struct CostRows<'a, F> {
+    points: Dataset<'a, F>,
     weight: &'a [f64],
     transposed: Matrix,
     norms: Vec<f64>,
 }
 
-impl<'a> CostRows<'a> {
+impl<'a, F: Float> CostRows<'a, F> {
     /// For the units of a problem at these centres.
-    pub fn new<F: Float>(units: &'a Units<'_, F>, centres: &Matrix) -> CostRows<'a> {
+    pub fn new(units: &'a Units<'_, F>, centres: &Matrix) -> CostRows<'a, F> {
         let norms = centres.iter().map(|c| c.iter().map(|v| v * v).sum()).collect();
         CostRows { points: units.points(), weight: &units.weight, transposed: centres.transposed(), norms }
     }
@@ -271,14 +257,16 @@ impl<'a> CostRows<'a> {
             Rows::Dense(d) => {
                 row.fill(0.0);
                 for (x, column) in d.row(unit).iter().zip(self.transposed.iter()) {
+                    let x = x.to_f64();
                     row.iter_mut().zip(column).for_each(|(r, c)| *r += (x - c) * (x - c));
                 }
             }
             Rows::Sparse(s) => {
                 let (columns, values) = s.row(unit);
-                let own: f64 = values.iter().map(|v| v * v).sum();
+                let own: f64 = values.iter().map(|v| v.to_f64() * v.to_f64()).sum();
                 row.copy_from_slice(&self.norms);
                 for (&j, v) in columns.iter().zip(values) {
+                    let v = v.to_f64();
                     row.iter_mut().zip(self.transposed.row(j as usize)).for_each(|(r, c)| *r -= 2.0 * v * c);
                 }
                 row.iter_mut().for_each(|r| *r = (*r + own).max(0.0));
@@ -288,19 +276,22 @@ impl<'a> CostRows<'a> {
     }
 }
 
-fn dense_means<F: Float>(data: &Dataset<'_, F>, chunklets: &Chunklets, bound: &[u32]) -> Table<f64> {
+fn dense_means<F: Float>(data: &Dataset<'_, F>, chunklets: &Chunklets, bound: &[u32]) -> Table<F> {
     let dims = data.dims();
-    let mut values = vec![0.0; bound.len() * dims];
-    for (&c, mean) in bound.iter().zip(values.chunks_exact_mut(dims)) {
+    let mut values = Vec::with_capacity(bound.len() * dims);
+    let mut mean = vec![0.0; dims];
+    for &c in bound {
         let total: f64 = chunklets.members(c).iter().map(|&row| data.weight(row as usize)).sum();
+        mean.fill(0.0);
         for &row in chunklets.members(c) {
-            data.add_row(row as usize, data.weight(row as usize) / total, mean);
+            data.add_row(row as usize, data.weight(row as usize) / total, &mut mean);
         }
+        values.extend(mean.iter().map(|&v| F::from_f64(v)));
     }
     Table::Dense { values, dims }
 }
 
-fn sparse_means<F: Float>(data: &Dataset<'_, F>, chunklets: &Chunklets, bound: &[u32]) -> Table<f64> {
+fn sparse_means<F: Float>(data: &Dataset<'_, F>, chunklets: &Chunklets, bound: &[u32]) -> Table<F> {
     let dims = data.dims();
     let Rows::Sparse(rows) = data.rows() else { unreachable!("called for sparse rows") };
     let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
@@ -317,7 +308,7 @@ fn sparse_means<F: Float>(data: &Dataset<'_, F>, chunklets: &Chunklets, bound: &
         touched.dedup();
         for &j in &touched {
             columns.push(j);
-            values.push(std::mem::take(&mut dense[j as usize]));
+            values.push(F::from_f64(std::mem::take(&mut dense[j as usize])));
         }
         starts.push(values.len());
     }

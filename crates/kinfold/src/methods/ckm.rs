@@ -77,7 +77,8 @@ impl Method for Ckm {
 
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
         let p = &self.0;
-        let request = Request { method: Self::INFO.name, k: problem.k, affinity: self.affinity(), base: p.base };
+        let (method, affinity) = (Self::INFO.name, self.affinity());
+        let request = Request { method, k: problem.k, affinity, base: p.base, runs: p.restarts };
         let material = Material::new(&ctx.pool, &request, problem.data, problem.given, problem.chunklets)?;
         let settings = Settings { k: problem.k, init: p.init, max_iter: p.max_iter };
         let mut points = centred(&material.space);

@@ -264,16 +264,16 @@ impl Pairs {
 }
 
 /// Costs of the units that met a cannot-link, computed when first asked for.
-struct Rows<'a> {
+struct Rows<'a, F> {
     k: usize,
-    source: CostRows<'a>,
+    source: CostRows<'a, F>,
     /// Number of the unit's row, `FREE` when it has none.
     number: Vec<u32>,
     values: Vec<f64>,
 }
 
-impl<'a> Rows<'a> {
-    fn new<F: Float>(units: &'a Units<'_, F>, centres: &Matrix) -> Rows<'a> {
+impl<'a, F: Float> Rows<'a, F> {
+    fn new(units: &'a Units<'_, F>, centres: &Matrix) -> Rows<'a, F> {
         let source = CostRows::new(units, centres);
         Rows { k: centres.rows(), source, number: vec![FREE; units.bound()], values: Vec::new() }
     }
@@ -291,13 +291,13 @@ impl<'a> Rows<'a> {
 }
 
 /// One sweep over the bound units.
-struct Sweep<'a> {
+struct Sweep<'a, F> {
     /// At first the nearest centre of every unit, then where it was put.
     labels: Vec<u32>,
-    rows: Rows<'a>,
+    rows: Rows<'a, F>,
 }
 
-impl Sweep<'_> {
+impl<F: Float> Sweep<'_, F> {
     /// Lines 10–35 of Figure 1. Returns the conflict entries: unit, cluster that it pulls, multiplier.
     fn run(&mut self, order: &[u32], pairs: &mut Pairs, alpha: f64) -> Vec<(u32, u32, f64)> {
         let mut conflicts = Vec::new();

@@ -82,7 +82,8 @@ impl Method for Rckm {
     fn run<F: Float>(&self, ctx: &RunContext, problem: &Problem<'_, F>) -> Result<Clustering> {
         let p = &self.0;
         check_labels(Self::INFO.name, problem.k)?;
-        let request = Request { method: Self::INFO.name, k: problem.k, affinity: self.affinity(), base: p.base };
+        let (method, affinity) = (Self::INFO.name, self.affinity());
+        let request = Request { method, k: problem.k, affinity, base: p.base, runs: p.rounds };
         let material = Material::new(&ctx.pool, &request, problem.data, problem.given, problem.chunklets)?;
         let plan = Plan {
             rounds: p.rounds,

@@ -67,10 +67,11 @@ impl Masses {
                 given.add_row(i, 1.0, &mut dense);
                 let norm: f64 = dense.iter().map(|v| v * v).sum();
                 for j in 0..=i {
-                    let own: f64 = match given.rows() {
-                        crate::data::Rows::Dense(d) => d.row(j).iter().map(|v| v * v).sum(),
-                        crate::data::Rows::Sparse(s) => s.row(j).1.iter().map(|v| v * v).sum(),
+                    let values = match given.rows() {
+                        crate::data::Rows::Dense(d) => d.row(j),
+                        crate::data::Rows::Sparse(s) => s.row(j).1,
                     };
+                    let own: f64 = values.iter().map(|v| v.to_f64() * v.to_f64()).sum();
                     let product = 0.5 * (norm + own - given.distance2(j, &dense));
                     gram.row_mut(i)[j] = product;
                     gram.row_mut(j)[i] = product;
