@@ -505,6 +505,7 @@ class MPCKMeans(_Clusterer):
     closure: bool
     init: Literal["both", "neighbourhoods", "greedy-kmeans++"]
     sweeps: int
+    orders: int
     whole: bool
     refine: bool
     clip: bool
@@ -529,6 +530,7 @@ class MPCKMeans(_Clusterer):
         closure: bool = True,
         init: Literal["both", "neighbourhoods", "greedy-kmeans++"] = 'both',
         sweeps: int = 20,
+        orders: int = 0,
         whole: bool = True,
         refine: bool = True,
         clip: bool = False,

@@ -39,7 +39,7 @@ crate::params! {
         /// Steps of the walk that measures how much depends on a row.
         walk: usize = 3, 0 => 100;
         /// Rows that a row stands for.
-        reach: f64 = 10.0, 0 => 1e6;
+        reach: f64 = 3.0, 0 => 1e6;
         /// Worth of comparing two cores, as a factor.
         cores: f64 = 1.0, 0 => 1e6;
         /// How uncertain a row is.
