@@ -12,17 +12,35 @@ const TASK: usize = 16_384;
 /// Before the first iteration.
 const NOWHERE: u32 = u32::MAX;
 
+/// A row of a unit.
+struct Bound {
+    row: u32,
+    unit: u32,
+    /// Nearest centre of the row and cluster of the unit when last looked at.
+    from: u32,
+    to: u32,
+}
+
 /// See the module.
 pub(crate) struct Moved {
-    /// Row, unit, nearest centre of the row and cluster of the unit when last looked at; by unit.
-    rows: Vec<(u32, u32, u32, u32)>,
+    /// Units of one row, whose values are the points of the units.
+    alone: Vec<Bound>,
+    /// Rows of units of several, in the order of [`Units::several_rows`].
+    together: Vec<Bound>,
     correction: Sums,
 }
 
 impl Moved {
     pub(crate) fn new<F: Float>(units: &Units<'_, F>, k: usize) -> Moved {
-        let of = |unit: usize| units.members(unit).iter().map(move |&row| (row, unit as u32, NOWHERE, NOWHERE));
-        Moved { rows: (0..units.bound()).flat_map(of).collect(), correction: Sums::zeros(k, units.data.dims()) }
+        let (mut alone, mut together) = (Vec::new(), Vec::new());
+        for unit in 0..units.bound() {
+            let of = |&row: &u32| Bound { row, unit: unit as u32, from: NOWHERE, to: NOWHERE };
+            match units.members(unit) {
+                [row] => alone.push(of(row)),
+                rows => together.extend(rows.iter().map(of)),
+            }
+        }
+        Moved { alone, together, correction: Sums::zeros(k, units.data.dims()) }
     }
 
     /// Moves the rows of units from the clusters of their nearest centres (`of_rows`) to those of their units.
@@ -34,41 +52,43 @@ impl Moved {
         unit_labels: &[u32],
         sums: &mut Sums,
     ) {
-        let (k, dims) = (sums.weights.len(), units.data.dims());
-        let points = units.points();
-        let parts = pool.map_chunks_mut(&mut self.rows, TASK, |_, rows| {
-            let mut part: Option<Sums> = None;
-            for (row, unit, from, to) in rows {
-                let (old, new) = ((*from, *to), (of_rows[*row as usize], unit_labels[*unit as usize]));
-                if old == new {
-                    continue;
-                }
-                (*from, *to) = new;
-                // Out goes old.0 → old.1, in comes new.0 → new.1; what both share cancels.
-                let ways = match () {
-                    () if old.0 == NOWHERE || old.0 == old.1 => [new, (0, 0)],
-                    () if new.0 == new.1 => [(old.1, old.0), (0, 0)],
-                    () if old.0 == new.0 => [(old.1, new.1), (0, 0)],
-                    () if old.1 == new.1 => [(new.0, old.0), (0, 0)],
-                    () => [(old.1, old.0), new],
-                };
-                for (a, b) in ways.into_iter().filter(|(a, b)| a != b) {
-                    let part = part.get_or_insert_with(|| Sums::zeros(k, dims));
-                    let weight = units.data.weight(*row as usize);
-                    // Most units are one row, and the means of units lie side by side.
-                    match units.members(*unit as usize) {
-                        [_] => carry(&points, *unit as usize, weight, (a as usize, b as usize), part),
-                        _ => carry(units.data, *row as usize, weight, (a as usize, b as usize), part),
+        let k = sums.weights.len();
+        let (points, several) = (units.points(), units.several_rows());
+        for (rows, values, alone) in [(&mut self.alone, &points, true), (&mut self.together, &several, false)] {
+            let parts = pool.map_chunks_mut(rows, TASK, |start, rows| {
+                let mut part: Option<Sums> = None;
+                for (at, x) in (start..).zip(rows) {
+                    let (old, new) = ((x.from, x.to), (of_rows[x.row as usize], unit_labels[x.unit as usize]));
+                    if old == new {
+                        continue;
+                    }
+                    (x.from, x.to) = new;
+                    let weight = units.data.weight(x.row as usize);
+                    for (a, b) in ways(old, new).into_iter().filter(|(a, b)| a != b) {
+                        let part = part.get_or_insert_with(|| Sums::zeros(k, values.dims()));
+                        let at = if alone { x.unit as usize } else { at };
+                        carry(values, at, weight, (a as usize, b as usize), part);
                     }
                 }
-            }
-            part
-        });
-        parts.iter().flatten().for_each(|part| self.correction.add(part));
+                part
+            });
+            parts.iter().flatten().for_each(|part| self.correction.add(part));
+        }
         sums.add(&self.correction);
         if units.data.weights().is_some() && sums.weights.iter().any(|w| *w != 0.0 && w.abs() < 1e-9) {
             empty_exactly(units, of_rows, unit_labels, sums);
         }
+    }
+}
+
+/// Out goes old.0 → old.1, in comes new.0 → new.1; what both share cancels.
+fn ways(old: (u32, u32), new: (u32, u32)) -> [(u32, u32); 2] {
+    match () {
+        () if old.0 == NOWHERE || old.0 == old.1 => [new, (0, 0)],
+        () if new.0 == new.1 => [(old.1, old.0), (0, 0)],
+        () if old.0 == new.0 => [(old.1, new.1), (0, 0)],
+        () if old.1 == new.1 => [(new.0, old.0), (0, 0)],
+        () => [(old.1, old.0), new],
     }
 }
 

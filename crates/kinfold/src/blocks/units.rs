@@ -34,6 +34,7 @@ pub struct Units<'a, F> {
     /// Units of two rows or more, and the means of those where rows are dense.
     several: Vec<u32>,
     several_means: Table<F>,
+    several_rows: OnceLock<Table<F>>,
     moments: OnceLock<Moments>,
 }
 
@@ -107,6 +108,7 @@ impl<'a, F: Float> Units<'a, F> {
             graph,
             several,
             several_means,
+            several_rows: OnceLock::new(),
             moments: OnceLock::new(),
         }
     }
@@ -126,6 +128,12 @@ impl<'a, F: Float> Units<'a, F> {
     /// The rows of a unit, ascending.
     pub fn members(&self, unit: usize) -> &[u32] {
         self.chunklets.members(self.bound[unit])
+    }
+    /// The rows of the units of several rows, unit after unit: fetched from all over memory they cost more than a pass over
+    /// all rows. Made when first asked for and shared by all restarts.
+    pub(crate) fn several_rows(&self) -> Dataset<'_, F> {
+        let rows = || self.several.iter().flat_map(|&unit| self.members(unit as usize)).map(|&row| row as usize);
+        self.several_rows.get_or_init(|| Table::select(self.data, &rows().collect::<Vec<_>>())).lend()
     }
     /// The means of the bound units, in the precision of the rows: that of a single row is the row.
     pub fn points(&self) -> Dataset<'_, F> {
