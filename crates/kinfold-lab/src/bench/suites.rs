@@ -370,7 +370,13 @@ fn job(suite: Suite, case: &Case, k: usize) -> Job {
                         job.settings.push(("rounds".to_owned(), rounds.to_owned()));
                     }
                 }
-                "ckm" | "pcp" | "spcl" => job.settings = set(&[("kernel", kernel)]),
+                "ckm" | "pcp" | "spcl" => {
+                    job.settings = set(&[("kernel", kernel)]);
+                    // Unscaled, all linear affinities are nearly equal: the printed numbers come from scaled columns.
+                    if name == "pcp" && kernel == "linear" && !is_text(&case.data) {
+                        job.scaling = Some(Scaling::Standard);
+                    }
+                }
                 "itml" => {
                     job.method = "kmeans".into();
                     job.metric = Some(Choice { name: "itml".into(), settings: Vec::new() });
