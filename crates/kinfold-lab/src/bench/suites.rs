@@ -204,7 +204,7 @@ impl Suite {
             (Suite::Bckm, _) if level == BY_ORDER => method == "ckm",
             (Suite::Bckm, "spcl") => shape,
             (Suite::Bckm, "itml") => !(shape || text || quick && data == "libras"),
-            // Hours in full, minutes a fit.
+            // Up to a minute a fit.
             (Suite::Bckm, "pcp") => !quick || ["iris", "sonar", "flame"].contains(&data) && level == "1 %",
             (Suite::Bckm, "bckm" | "rckm") => {
                 !quick || ["iris", "glass", "sonar", "flame", "spiral", "tr23"].contains(&data) && level != "10 %"
@@ -372,7 +372,7 @@ fn job(suite: Suite, case: &Case, k: usize) -> Job {
                 }
                 "ckm" | "pcp" | "spcl" => {
                     job.settings = set(&[("kernel", kernel)]);
-                    // Unscaled, all linear affinities are nearly equal: the printed numbers come from scaled columns.
+                    // Unscaled, all linear affinities are nearly equal; standardised, it comes nearest to print (see its page).
                     if name == "pcp" && kernel == "linear" && !is_text(&case.data) {
                         job.scaling = Some(Scaling::Standard);
                     }

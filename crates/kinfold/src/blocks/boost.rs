@@ -247,6 +247,41 @@ fn reweigh(priorities: &mut [f64], holds: &[bool], alpha: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blocks::kernel::Kernel;
+    use crate::blocks::kernel_kmeans::Init;
+
+    #[test]
+    fn few_long_rows_become_a_matrix_where_many_runs_follow_and_lead_to_the_same_clusters() {
+        let (n, dims, k) = (24, 400, 3);
+        let mut rng = crate::rng::Rng::stream(2, "long rows", 0);
+        let values: Vec<f64> =
+            (0..n * dims).map(|i| rng.normal() + if i % dims % 3 == i / dims % 3 { 4.0 } else { 0.0 }).collect();
+        let data = Dataset::dense(&values, dims).unwrap();
+        let mut given = ConstraintSet::new(n);
+        given.add_pair(crate::constraints::Kind::MustLink, 0, 3).unwrap();
+        given.add_pair(crate::constraints::Kind::CannotLink, 0, 1).unwrap();
+        let closed = given.close().unwrap();
+        let ctx = RunContext::new(1).with_threads(1);
+        let affinity = Affinity { kernel: Kernel::Linear, sigma: 0.0, neighbour: 7 };
+        let weak = ckm::Settings { k, init: Init::FarthestFirst, max_iter: 100 };
+        let plan = Plan {
+            rounds: 20,
+            alpha_star: 100.0,
+            order: Order::Random,
+            adaptive: true,
+            redraw: true,
+            final_restarts: 3,
+            refine: false,
+            weak,
+        };
+        for (runs, by_matrix) in [(RUNS, true), (RUNS - 1, false)] {
+            let request = Request { method: "bckm", k, affinity, base: Base::Rows, runs };
+            let material = Material::new(&ctx.pool, &request, &data, &given, &closed).unwrap();
+            assert_eq!(matches!(material.space, Space::Gram(_)), by_matrix);
+            let labels = boost(&ctx, &material, &plan).unwrap().labels;
+            assert!((0..n).all(|i| labels[i] == labels[i % 3]) && labels[0] != labels[1] && labels[1] != labels[2]);
+        }
+    }
 
     #[test]
     fn after_a_round_what_it_broke_weighs_as_much_as_what_it_kept() {
