@@ -19,7 +19,8 @@ use crate::blocks::units::FREE;
 use crate::constraints::Graph;
 use crate::context::RunContext;
 use colour::Verdict;
-use net::{Net, two_smallest};
+use net::Net;
+pub(crate) use net::two_smallest;
 
 /// Table entries that bucket elimination may fill for one piece.
 const ELIMINATION_LIMIT: f64 = 2e6;
@@ -491,6 +492,14 @@ impl Task<'_> {
         }
         Ok((labels, exact))
     }
+}
+
+/// The cheapest labels of a small connected graph that keep every edge, if these can be proven.
+pub(crate) fn cheapest_labels(ctx: &RunContext, edges: &[(u32, u32)], costs: &[f64], k: usize) -> Option<Vec<u32>> {
+    let hard: Vec<(u32, u32, f64)> = edges.iter().map(|&(a, b)| (a, b, f64::INFINITY)).collect();
+    let task = Task { ctx, k, index: 0, nodes: NODES.start };
+    let (labels, proven) = task.general(&Net::new(costs.len() / k, &hard), costs, None).ok()?;
+    proven.then_some(labels)
 }
 
 /// The connected pieces of `net` (single vertices too) over the edges that `keep` accepts, ordered by smallest vertex;

@@ -13,7 +13,7 @@ pub(crate) struct Clashes {
     members: Vec<Vec<u32>>,
     /// Unit → its place in `units`, `FREE` for the others.
     pub(crate) row_of: Vec<u32>,
-    /// Those that were found, ascending.
+    /// Those that were gathered, ascending.
     pub(crate) units: Vec<u32>,
 }
 
@@ -28,15 +28,20 @@ impl Clashes {
         Clashes { edges, component, members, row_of: vec![FREE; units.bound()], units: Vec::new() }
     }
 
-    /// Looks at the nearest centres of the units.
-    pub(crate) fn find(&mut self, pool: &Pool, near: &[u32]) {
+    /// Cannot-links between units with the same nearest centre.
+    pub(crate) fn find(&self, pool: &Pool, near: &[u32]) -> Vec<(u32, u32)> {
+        let found = pool.map_chunks(self.edges.len(), 8192, |range| {
+            let clash = |&&(a, b): &&(u32, u32)| near[a as usize] == near[b as usize];
+            self.edges[range].iter().filter(clash).copied().collect::<Vec<(u32, u32)>>()
+        });
+        found.concat()
+    }
+
+    /// Makes `units` those of the components of these.
+    pub(crate) fn gather(&mut self, some: impl IntoIterator<Item = u32>) {
         self.units.iter().for_each(|&u| self.row_of[u as usize] = FREE);
         self.units.clear();
-        let found = pool.map_chunks(self.edges.len(), 8192, |range| {
-            let clash = |&(a, b): &(u32, u32)| (near[a as usize] == near[b as usize]).then_some(a);
-            self.edges[range].iter().filter_map(clash).collect::<Vec<u32>>()
-        });
-        for a in found.into_iter().flatten() {
+        for a in some {
             if self.row_of[a as usize] == FREE {
                 for &u in &self.members[self.component[a as usize] as usize] {
                     self.row_of[u as usize] = 0;

@@ -8,6 +8,7 @@ use std::hash::{Hash, Hasher};
 
 use super::assign::Assigner;
 use super::clashes::Clashes;
+use super::mend::{self, Mend};
 use super::moved::Moved;
 use super::passes::Passes;
 use super::sizes::{Bounds, assign_sized};
@@ -113,6 +114,8 @@ pub enum Needs {
     All,
     /// Components of the cannot-link graph in which nearest centres clash; elsewhere every unit takes its nearest.
     Clashing,
+    /// The same, and any cheapest labels will do, so that it need not see what can be mended without it.
+    Cheapest,
     /// None: every unit takes its nearest centre.
     Nobody,
 }
@@ -213,7 +216,7 @@ impl Place for Exact {
         Ok(self.0.assign(ctx, costs, previous, out).map_err(|stuck| Error::DeadEnd(stuck.to_string()))?.exact)
     }
     fn needs(&self) -> Needs {
-        Needs::Clashing
+        Needs::Cheapest
     }
     fn place_clashing(
         &mut self,
@@ -256,7 +259,8 @@ pub fn lloyd<F: Float>(
     let steady = m == 0 || place.monotone();
     let mut wander = Wander::default();
     let needs = if m == 0 { Needs::Nobody } else { place.needs() };
-    let mut clashes = (needs == Needs::Clashing).then(|| Clashes::new(units));
+    let mut clashes = matches!(needs, Needs::Clashing | Needs::Cheapest).then(|| Clashes::new(units));
+    let mut mend = (needs == Needs::Cheapest && k >= mend::FEWEST_CLUSTERS).then(Mend::default);
     let mut passes = Passes::new(units.data, k);
     let mut moved = Moved::new(units, k);
     let looked_at = units.looked_at();
@@ -279,7 +283,12 @@ pub fn lloyd<F: Float>(
                 Some(clashes) => {
                     unit_passes.step(&ctx.pool, &centres, &mut found);
                     unit_labels = units.nearest(&ctx.pool, &labels, &found);
-                    clashes.find(&ctx.pool, &unit_labels);
+                    let clash = clashes.find(&ctx.pool, &unit_labels);
+                    let left = match &mut mend {
+                        Some(mend) => mend.settle(ctx, units, &centres, &clash, &mut unit_labels),
+                        None => clash.into_iter().map(|c| c.0).collect(),
+                    };
+                    clashes.gather(left);
                     let costs = units.costs_of(&ctx.pool, &centres, &clashes.units);
                     let clashing = Clashing { k, units: &clashes.units, costs: &costs, row_of: &clashes.row_of };
                     place.place_clashing(ctx, &clashing, previous_units.as_deref(), &mut unit_labels)?

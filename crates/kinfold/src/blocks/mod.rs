@@ -30,6 +30,7 @@ pub mod marginals;
 pub mod margins;
 pub mod matching;
 pub mod means;
+pub(crate) mod mend;
 pub mod metric;
 pub mod mixture;
 pub(crate) mod moved;

@@ -178,7 +178,8 @@ impl Lcc {
             unit_passes.step(&ctx.pool, &centres, &mut found);
             let nearest = units.nearest(&ctx.pool, &labels, &found);
             // Elsewhere a sweep changes nothing.
-            clashes.find(&ctx.pool, &nearest);
+            let clash = clashes.find(&ctx.pool, &nearest);
+            clashes.gather(clash.into_iter().map(|c| c.0));
             let mut order = clashes.units.clone();
             if params.order == SweepOrder::Random {
                 rng.shuffle(&mut order);

@@ -91,7 +91,7 @@ impl Net {
 }
 
 /// Index of the cheapest and value of cheapest and second cheapest entry; ties to the lower index.
-pub(super) fn two_smallest(row: &[f64]) -> (usize, f64, f64) {
+pub(crate) fn two_smallest(row: &[f64]) -> (usize, f64, f64) {
     let (mut at, mut first, mut second) = (0, f64::INFINITY, f64::INFINITY);
     for (c, &x) in row.iter().enumerate() {
         if x < first {

@@ -1,0 +1,204 @@
+//! Clashes mended where they are. Units that clash are solved with nothing but the cannot-links among them; when their
+//! new clusters clash with units around them, those join in and the piece is solved again. Once nothing clashes the
+//! labels are the cheapest of the whole component: what was solved is the full problem with fewer cannot-links, and its
+//! solution keeps them all. So most clashes cost two units, however large the component. Pieces that grow beyond
+//! `MOST_UNITS` or that no proof closes are left to the solver of whole components.
+//! Cost O(k·dims) per unit that takes part.
+
+use super::assign::{cheapest_labels, two_smallest};
+use super::units::{CostRows, FREE, Units};
+use crate::context::RunContext;
+use crate::data::{Float, Matrix};
+
+/// Fewest clusters: with two, a move passes on to everything that is connected.
+pub(crate) const FEWEST_CLUSTERS: usize = 3;
+/// Times that neighbours may join.
+const ROUNDS: usize = 6;
+/// Units of a piece at most.
+const MOST_UNITS: usize = 40;
+
+/// The units that take part, with their costs; kept from iteration to iteration for its memory.
+#[derive(Default)]
+pub(crate) struct Mend {
+    /// Unit → its place in `units`, `FREE` for the others.
+    place: Vec<u32>,
+    units: Vec<u32>,
+    costs: Vec<f64>,
+    /// The round in which a unit was last looked at.
+    seen: Vec<u32>,
+}
+
+impl Mend {
+    /// Gives the units around these clashes their cheapest clusters; `labels` are nearest centres elsewhere. Returns
+    /// units of the components for which that did not end.
+    pub(crate) fn settle<F: Float>(
+        &mut self,
+        ctx: &RunContext,
+        units: &Units<'_, F>,
+        centres: &Matrix,
+        clashes: &[(u32, u32)],
+        labels: &mut [u32],
+    ) -> Vec<u32> {
+        let k = centres.rows();
+        let rows = CostRows::new(units, centres);
+        self.place.resize(units.bound(), FREE);
+        self.units.drain(..).for_each(|u| self.place[u as usize] = FREE);
+        let mut left = Vec::new();
+        let mut joining: Vec<u32> = clashes.iter().flat_map(|&(a, b)| [a, b]).collect();
+        for round in 0..=ROUNDS as u32 {
+            let first = self.units.len();
+            for u in joining.drain(..) {
+                if self.place[u as usize] == FREE {
+                    self.place[u as usize] = self.units.len() as u32;
+                    self.units.push(u);
+                }
+            }
+            if round == ROUNDS as u32 {
+                left.extend_from_slice(&self.units[first..]);
+                break;
+            }
+            self.seen.resize(self.units.len(), u32::MAX);
+            self.seen[first..].fill(u32::MAX);
+            self.costs.resize(self.units.len() * k, 0.0);
+            let new = &self.units[first..];
+            ctx.pool.map_chunks_mut(&mut self.costs[first * k..], 512 * k, |start, slice| {
+                for (&unit, row) in new[start / k..].iter().zip(slice.chunks_exact_mut(k)) {
+                    rows.write(unit as usize, row);
+                }
+            });
+            for start in first..self.units.len() {
+                if self.seen[start] == round {
+                    continue;
+                }
+                let piece = self.piece(units, start as u32, round);
+                if piece.len() > MOST_UNITS || !self.solve(ctx, units, &piece, k, labels) {
+                    left.push(self.units[start]);
+                    continue;
+                }
+                for &p in &piece {
+                    let u = self.units[p as usize];
+                    let around = units.graph.neighbours(u).iter().map(|&v| v as usize);
+                    let clash = around.filter(|&v| self.place[v] == FREE && labels[v] == labels[u as usize]);
+                    joining.extend(clash.map(|v| v as u32));
+                }
+            }
+            if joining.is_empty() {
+                break;
+            }
+        }
+        left
+    }
+
+    /// The units (as places) that are connected with this one through units that take part.
+    fn piece<F: Float>(&mut self, units: &Units<'_, F>, start: u32, round: u32) -> Vec<u32> {
+        let mut piece = vec![start];
+        self.seen[start as usize] = round;
+        let mut next = 0;
+        while next < piece.len() {
+            for &v in units.graph.neighbours(self.units[piece[next] as usize]) {
+                let place = self.place[v as usize];
+                if place != FREE && self.seen[place as usize] != round {
+                    self.seen[place as usize] = round;
+                    piece.push(place);
+                }
+            }
+            next += 1;
+        }
+        piece
+    }
+
+    /// Writes the cheapest labels of a piece; `false` when they could not be proven.
+    fn solve<F: Float>(
+        &self,
+        ctx: &RunContext,
+        units: &Units<'_, F>,
+        piece: &[u32],
+        k: usize,
+        labels: &mut [u32],
+    ) -> bool {
+        let row = |place: u32| &self.costs[place as usize * k..(place as usize + 1) * k];
+        let unit = |place: u32| self.units[place as usize];
+        if let &[a, b] = piece {
+            let (one, two) = (two_smallest(row(a)), two_smallest(row(b)));
+            labels[unit(a) as usize] = one.0 as u32;
+            labels[unit(b) as usize] = two.0 as u32;
+            if one.0 == two.0 {
+                // The one to whom its second choice matters less.
+                let (moves, choice) = if one.2 - one.1 < two.2 - two.1 { (a, one) } else { (b, two) };
+                let second = row(moves).iter().enumerate().position(|(c, &x)| c != choice.0 && x == choice.2);
+                labels[unit(moves) as usize] = second.unwrap_or(choice.0) as u32;
+            }
+            return true;
+        }
+        let mut edges = Vec::new();
+        for (i, &p) in piece.iter().enumerate() {
+            let others = piece.iter().enumerate().skip(i + 1);
+            let linked = others.filter(|&(_, &q)| units.graph.has_edge(unit(p), unit(q)));
+            edges.extend(linked.map(|(j, _)| (i as u32, j as u32)));
+        }
+        let costs: Vec<f64> = piece.iter().flat_map(|&p| row(p)).copied().collect();
+        let Some(found) = cheapest_labels(ctx, &edges, &costs, k) else { return false };
+        piece.iter().zip(found).for_each(|(&p, c)| labels[unit(p) as usize] = c);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::assign::Assigner;
+    use crate::blocks::clashes::Clashes;
+    use crate::constraints::{ConstraintSet, Kind};
+    use crate::data::Dataset;
+    use crate::rng::Rng;
+
+    #[test]
+    fn mended_components_cost_what_the_whole_solution_costs() {
+        let ctx = RunContext::new(0).with_threads(1);
+        let (mut mended, mut left_over, mut grown) = (0, 0, 0);
+        for case in 0..400 {
+            let mut rng = Rng::stream(case, "mend test", 0);
+            let (n, k) = (20 + rng.below(60), 3 + rng.below(6));
+            let rows: Vec<f64> = (0..2 * n).map(|_| rng.normal()).collect();
+            let data = Dataset::dense(&rows, 2).unwrap();
+            let mut given = ConstraintSet::new(n);
+            for _ in 0..n / 8 + rng.below(n) {
+                let (a, b) = (rng.below(n), rng.below(n));
+                if a != b {
+                    given.add_pair(Kind::CannotLink, a, b).unwrap();
+                }
+            }
+            let chunklets = given.close().unwrap();
+            let units = Units::new(&data, &chunklets);
+            let centres = Matrix::from_vec(2, (0..2 * k).map(|_| rng.normal()).collect());
+            let costs = units.costs(&ctx.pool, &centres);
+            let cost = |labels: &[u32], of: &[u32]| -> f64 {
+                of.iter().map(|&u| costs[u as usize * k + labels[u as usize] as usize]).sum()
+            };
+            let nearest: Vec<u32> = costs.chunks(k).map(|row| two_smallest(row).0 as u32).collect();
+            let mut best = nearest.clone();
+            let Ok(solved) = Assigner::new(&units.graph, k).assign(&ctx, &costs, None, &mut best) else { continue };
+            let mut clashes = Clashes::new(&units);
+            let clash = clashes.find(&ctx.pool, &nearest);
+            let mut labels = nearest.clone();
+            let mut mend = Mend::default();
+            // Twice, so that what an earlier call left behind would show.
+            mend.settle(&ctx, &units, &centres, &clash, &mut labels);
+            labels.copy_from_slice(&nearest);
+            let left = mend.settle(&ctx, &units, &centres, &clash, &mut labels);
+            clashes.gather(left);
+            let whole: Vec<u32> = (0..units.bound() as u32).filter(|u| clashes.row_of[*u as usize] == FREE).collect();
+            let kept =
+                |&(a, b): &(u32, u32)| clashes.row_of[a as usize] != FREE || labels[a as usize] != labels[b as usize];
+            assert!(units.graph.edges().all(|e| kept(&e)), "case {case}");
+            if solved.exact {
+                let (ours, theirs) = (cost(&labels, &whole), cost(&best, &whole));
+                assert!((ours - theirs).abs() < 1e-9 * (1.0 + theirs), "case {case}: {ours} {theirs}");
+            }
+            mended += clash.len();
+            left_over += clashes.units.len();
+            grown += usize::from(mend.units.len() > 2 * clash.len());
+        }
+        assert!(mended > 1000 && left_over > 0 && grown > 20, "{mended} {left_over} {grown}");
+    }
+}
