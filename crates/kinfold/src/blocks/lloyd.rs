@@ -262,7 +262,7 @@ pub fn lloyd<F: Float>(
     let mut clashes = matches!(needs, Needs::Clashing | Needs::Cheapest).then(|| Clashes::new(units));
     let mut mend = (needs == Needs::Cheapest && k >= mend::FEWEST_CLUSTERS).then(Mend::default);
     let mut passes = Passes::new(units.data, k);
-    let mut moved = Moved::new(units, k);
+    let moved = Moved::new(units);
     let looked_at = units.looked_at();
     let (mut unit_passes, mut found) = (Passes::new(&looked_at, k), vec![0u32; looked_at.n()]);
     for iteration in 0..limits.max_iter.max(1) {

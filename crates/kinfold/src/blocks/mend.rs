@@ -1,7 +1,8 @@
 //! Clashes mended where they are. Units that clash are solved with nothing but the cannot-links among them; when their
 //! new clusters clash with units around them, those join in and the piece is solved again. Once nothing clashes the
 //! labels are the cheapest of the whole component: what was solved is the full problem with fewer cannot-links, and its
-//! solution keeps them all. So most clashes cost two units, however large the component. Pieces that grow beyond
+//! solution keeps them all. So most clashes cost two units, however large the component, and pairs are looked at in
+//! parallel. Pieces that grow beyond
 //! `MOST_UNITS` or that no proof closes are left to the solver of whole components.
 //! Cost O(k·dims) per unit that takes part.
 
@@ -14,6 +15,8 @@ use crate::data::{Float, Matrix};
 pub(crate) const FEWEST_CLUSTERS: usize = 3;
 /// Times that neighbours may join.
 const ROUNDS: usize = 6;
+/// Clashes per task.
+const TASK: usize = 128;
 /// Units of a piece at most.
 const MOST_UNITS: usize = 40;
 
@@ -44,7 +47,7 @@ impl Mend {
         self.place.resize(units.bound(), FREE);
         self.units.drain(..).for_each(|u| self.place[u as usize] = FREE);
         let mut left = Vec::new();
-        let mut joining: Vec<u32> = clashes.iter().flat_map(|&(a, b)| [a, b]).collect();
+        let mut joining = pairs(ctx, units, &rows, k, clashes, labels);
         for round in 0..=ROUNDS as u32 {
             let first = self.units.len();
             for u in joining.drain(..) {
@@ -119,15 +122,7 @@ impl Mend {
         let row = |place: u32| &self.costs[place as usize * k..(place as usize + 1) * k];
         let unit = |place: u32| self.units[place as usize];
         if let &[a, b] = piece {
-            let (one, two) = (two_smallest(row(a)), two_smallest(row(b)));
-            labels[unit(a) as usize] = one.0 as u32;
-            labels[unit(b) as usize] = two.0 as u32;
-            if one.0 == two.0 {
-                // The one to whom its second choice matters less.
-                let (moves, choice) = if one.2 - one.1 < two.2 - two.1 { (a, one) } else { (b, two) };
-                let second = row(moves).iter().enumerate().position(|(c, &x)| c != choice.0 && x == choice.2);
-                labels[unit(moves) as usize] = second.unwrap_or(choice.0) as u32;
-            }
+            (labels[unit(a) as usize], labels[unit(b) as usize]) = apart(row(a), row(b));
             return true;
         }
         let mut edges = Vec::new();
@@ -141,6 +136,57 @@ impl Mend {
         piece.iter().zip(found).for_each(|(&p, c)| labels[unit(p) as usize] = c);
         true
     }
+}
+
+/// Settles the clashes that touch no other clash and whose cheapest clusters are free; the units of all others.
+fn pairs<F: Float>(
+    ctx: &RunContext,
+    units: &Units<'_, F>,
+    rows: &CostRows<'_, F>,
+    k: usize,
+    clashes: &[(u32, u32)],
+    labels: &mut [u32],
+) -> Vec<u32> {
+    let at = |labels: &[u32], u: u32, but: u32, cluster: u32| {
+        units.graph.neighbours(u).iter().any(|&v| v != but && labels[v as usize] == cluster)
+    };
+    let near = &*labels;
+    let found = ctx.pool.map_chunks(clashes.len(), TASK, |range| {
+        let (mut one, mut two) = (vec![0.0; k], vec![0.0; k]);
+        let mut pair = |&(a, b): &(u32, u32)| {
+            if at(near, a, b, near[a as usize]) || at(near, b, a, near[b as usize]) {
+                return None;
+            }
+            rows.write(a as usize, &mut one);
+            rows.write(b as usize, &mut two);
+            Some(apart(&one, &two))
+        };
+        clashes[range].iter().map(&mut pair).collect::<Vec<_>>()
+    });
+    let mut others = Vec::new();
+    for (&(a, b), found) in clashes.iter().zip(found.into_iter().flatten()) {
+        match found {
+            Some((for_a, for_b)) if !at(labels, a, b, for_a) && !at(labels, b, a, for_b) => {
+                (labels[a as usize], labels[b as usize]) = (for_a, for_b);
+            }
+            _ => others.extend([a, b]),
+        }
+    }
+    others
+}
+
+/// The cheapest clusters of two that must differ.
+fn apart(one: &[f64], two: &[f64]) -> (u32, u32) {
+    let (a, b) = (two_smallest(one), two_smallest(two));
+    if a.0 != b.0 {
+        return (a.0 as u32, b.0 as u32);
+    }
+    let second = |row: &[f64], of: (usize, f64, f64)| {
+        let other = row.iter().enumerate().position(|(c, &x)| c != of.0 && x == of.2);
+        other.unwrap_or(of.0) as u32
+    };
+    // The one to whom it matters less moves.
+    if a.2 - a.1 < b.2 - b.1 { (second(one, a), b.0 as u32) } else { (a.0 as u32, second(two, b)) }
 }
 
 #[cfg(test)]
@@ -197,7 +243,7 @@ mod tests {
             }
             mended += clash.len();
             left_over += clashes.units.len();
-            grown += usize::from(mend.units.len() > 2 * clash.len());
+            grown += usize::from(mend.units.iter().any(|u| clash.iter().all(|c| c.0 != *u && c.1 != *u)));
         }
         assert!(mended > 1000 && left_over > 0 && grown > 20, "{mended} {left_over} {grown}");
     }

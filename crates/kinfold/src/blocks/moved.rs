@@ -1,24 +1,18 @@
 //! Rows of units that are not in the cluster of their own nearest centre, as a correction to the sums of all rows by
-//! nearest centre. From one iteration to the next few rows change either side, and only those are read.
-//! Cost O(rows of units) to look, O(dims) for each row that changed; memory 16 bytes a row of a unit.
+//! nearest centre. Cost O(rows of units) to look, O(dims) for each row that is elsewhere; memory 8 bytes a row of a unit.
 
 use super::par::Pool;
 use super::units::Units;
-use crate::data::{Dataset, Float};
+use crate::data::Float;
 use crate::kernels::Sums;
 
 /// Rows of units per task.
 const TASK: usize = 16_384;
-/// Before the first iteration.
-const NOWHERE: u32 = u32::MAX;
 
 /// A row of a unit.
 struct Bound {
     row: u32,
     unit: u32,
-    /// Nearest centre of the row and cluster of the unit when last looked at.
-    from: u32,
-    to: u32,
 }
 
 /// See the module.
@@ -27,25 +21,24 @@ pub(crate) struct Moved {
     alone: Vec<Bound>,
     /// Rows of units of several, in the order of [`Units::several_rows`].
     together: Vec<Bound>,
-    correction: Sums,
 }
 
 impl Moved {
-    pub(crate) fn new<F: Float>(units: &Units<'_, F>, k: usize) -> Moved {
+    pub(crate) fn new<F: Float>(units: &Units<'_, F>) -> Moved {
         let (mut alone, mut together) = (Vec::new(), Vec::new());
         for unit in 0..units.bound() {
-            let of = |&row: &u32| Bound { row, unit: unit as u32, from: NOWHERE, to: NOWHERE };
+            let of = |&row: &u32| Bound { row, unit: unit as u32 };
             match units.members(unit) {
                 [row] => alone.push(of(row)),
                 rows => together.extend(rows.iter().map(of)),
             }
         }
-        Moved { alone, together, correction: Sums::zeros(k, units.data.dims()) }
+        Moved { alone, together }
     }
 
     /// Moves the rows of units from the clusters of their nearest centres (`of_rows`) to those of their units.
     pub(crate) fn apply<F: Float>(
-        &mut self,
+        &self,
         pool: &Pool,
         units: &Units<'_, F>,
         of_rows: &[u32],
@@ -54,56 +47,25 @@ impl Moved {
     ) {
         let k = sums.weights.len();
         let (points, several) = (units.points(), units.several_rows());
-        for (rows, values, alone) in [(&mut self.alone, &points, true), (&mut self.together, &several, false)] {
-            let parts = pool.map_chunks_mut(rows, TASK, |start, rows| {
+        for (rows, values, alone) in [(&self.alone, &points, true), (&self.together, &several, false)] {
+            let parts = pool.map_chunks(rows.len(), TASK, |range| {
                 let mut part: Option<Sums> = None;
-                for (at, x) in (start..).zip(rows) {
-                    let (old, new) = ((x.from, x.to), (of_rows[x.row as usize], unit_labels[x.unit as usize]));
-                    if old == new {
-                        continue;
-                    }
-                    (x.from, x.to) = new;
-                    let weight = units.data.weight(x.row as usize);
-                    for (a, b) in ways(old, new).into_iter().filter(|(a, b)| a != b) {
+                for (at, x) in range.clone().zip(&rows[range]) {
+                    let (from, to) = (of_rows[x.row as usize] as usize, unit_labels[x.unit as usize] as usize);
+                    if from != to {
                         let part = part.get_or_insert_with(|| Sums::zeros(k, values.dims()));
                         let at = if alone { x.unit as usize } else { at };
-                        carry(values, at, weight, (a as usize, b as usize), part);
+                        part.carry(values, at, units.data.weight(x.row as usize), (from, to));
                     }
                 }
                 part
             });
-            parts.iter().flatten().for_each(|part| self.correction.add(part));
+            parts.iter().flatten().for_each(|part| sums.add(part));
         }
-        sums.add(&self.correction);
         if units.data.weights().is_some() && sums.weights.iter().any(|w| *w != 0.0 && w.abs() < 1e-9) {
             empty_exactly(units, of_rows, unit_labels, sums);
         }
     }
-}
-
-/// Out goes old.0 → old.1, in comes new.0 → new.1; what both share cancels.
-fn ways(old: (u32, u32), new: (u32, u32)) -> [(u32, u32); 2] {
-    match () {
-        () if old.0 == NOWHERE || old.0 == old.1 => [new, (0, 0)],
-        () if new.0 == new.1 => [(old.1, old.0), (0, 0)],
-        () if old.0 == new.0 => [(old.1, new.1), (0, 0)],
-        () if old.1 == new.1 => [(new.0, old.0), (0, 0)],
-        () => [(old.1, old.0), new],
-    }
-}
-
-/// Takes a row out of the sums of one cluster and adds it to those of another.
-pub(crate) fn carry<F: Float>(
-    data: &Dataset<'_, F>,
-    row: usize,
-    weight: f64,
-    (from, to): (usize, usize),
-    sums: &mut Sums,
-) {
-    sums.weights[from] -= weight;
-    sums.weights[to] += weight;
-    data.add_row(row, -weight, sums.values.row_mut(from));
-    data.add_row(row, weight, sums.values.row_mut(to));
 }
 
 /// Weights that are no whole numbers leave rounding behind in a cluster that lost all its rows.
@@ -122,6 +84,7 @@ fn empty_exactly<F: Float>(units: &Units<'_, F>, of_rows: &[u32], unit_labels: &
 mod tests {
     use super::*;
     use crate::constraints::{ConstraintSet, Kind};
+    use crate::data::Dataset;
     use crate::rng::Rng;
 
     #[test]
@@ -138,7 +101,7 @@ mod tests {
         }
         let chunklets = given.close().unwrap();
         let units = Units::new(&data, &chunklets);
-        let mut moved = Moved::new(&units, k);
+        let moved = Moved::new(&units);
         let (mut of_rows, mut of_units) = (vec![0u32; n], vec![0u32; units.bound()]);
         for round in 0..40 {
             // A few at a time, so that every way of changing comes up; at last cluster 3 is left by all.

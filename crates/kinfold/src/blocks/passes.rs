@@ -7,7 +7,6 @@
 //! Cost: O(n) to look at the gaps plus O(k·dims) for each row that is met; memory 8 bytes a row.
 //! Kept drifts are cumulative, so a row that is skipped is not written either.
 
-use super::moved::carry;
 use super::par::Pool;
 use crate::data::{Dataset, Dense, Float, Matrix, Rows};
 use crate::kernels::{Centres, Doubt, Measure, Sums};
@@ -345,7 +344,7 @@ impl<'a, F: Float> Task<'a, F> {
             if old != c {
                 self.changed += 1;
                 let sums = self.sums.get_or_insert_with(|| Sums::zeros(pass.own.len(), pass.data.dims()));
-                carry(pass.data, row as usize, pass.data.weight(row as usize), (old, c), sums);
+                sums.carry(pass.data, row as usize, pass.data.weight(row as usize), (old, c));
             }
         }
     }

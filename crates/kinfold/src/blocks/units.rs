@@ -9,6 +9,7 @@ use super::par::Pool;
 use crate::constraints::{Chunklets, Graph};
 use crate::data::{Dataset, Float, Matrix, Rows, Table};
 use crate::kernels::Sums;
+use crate::kernels::distances::to_columns;
 
 /// No unit: the row is free.
 pub const FREE: u32 = u32::MAX;
@@ -262,13 +263,7 @@ impl<'a, F: Float> CostRows<'a, F> {
     /// weight · ‖mean − centre‖² of one unit to every centre.
     pub fn write(&self, unit: usize, row: &mut [f64]) {
         match self.points.rows() {
-            Rows::Dense(d) => {
-                row.fill(0.0);
-                for (x, column) in d.row(unit).iter().zip(self.transposed.iter()) {
-                    let x = x.to_f64();
-                    row.iter_mut().zip(column).for_each(|(r, c)| *r += (x - c) * (x - c));
-                }
-            }
+            Rows::Dense(d) => to_columns(d.row(unit), self.transposed.values(), row),
             Rows::Sparse(s) => {
                 let (columns, values) = s.row(unit);
                 let own: f64 = values.iter().map(|v| v.to_f64() * v.to_f64()).sum();

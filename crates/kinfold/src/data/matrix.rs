@@ -44,6 +44,13 @@ impl Matrix {
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
         &mut self.values[i * self.cols..(i + 1) * self.cols]
     }
+    /// Two different rows, to write.
+    pub(crate) fn two_rows_mut(&mut self, a: usize, b: usize) -> [&mut [f64]; 2] {
+        let cols = self.cols;
+        let (low, high) = self.values.split_at_mut(a.max(b) * cols);
+        let (first, second) = (&mut low[a.min(b) * cols..][..cols], &mut high[..cols]);
+        if a < b { [first, second] } else { [second, first] }
+    }
     /// All values, row after row.
     pub fn values(&self) -> &[f64] {
         &self.values

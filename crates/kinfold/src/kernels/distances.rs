@@ -3,6 +3,9 @@
 //! as inner products instead. All in f64. With AVX2 and FMA at run time the same code is compiled for them; the plain
 //! twin is the same code without.
 
+use super::has_avx2;
+use crate::data::Float;
+
 /// Rows per panel.
 pub(crate) const LANES: usize = 8;
 /// Rows whose distances are taken together.
@@ -90,6 +93,37 @@ fn tile<const FUSED: bool, const R: usize>(rows: &[f64], panels: &[f64], dims: u
     }
 }
 
+/// Squared distances of a row to points that stand column by column: `columns[j · k + c]` is column j of point c.
+#[allow(unsafe_code)]
+pub(crate) fn to_columns<F: Float>(row: &[F], columns: &[f64], out: &mut [f64]) {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() {
+        // SAFETY: the processor has AVX2 and FMA.
+        unsafe { columns_avx2(row, columns, out) };
+        return;
+    }
+    columns_with::<F, false>(row, columns, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn columns_avx2<F: Float>(row: &[F], columns: &[f64], out: &mut [f64]) {
+    columns_with::<F, true>(row, columns, out);
+}
+
+#[inline(always)]
+fn columns_with<F: Float, const FUSED: bool>(row: &[F], columns: &[f64], out: &mut [f64]) {
+    out.fill(0.0);
+    for (x, column) in row.iter().zip(columns.chunks_exact(out.len())) {
+        let x = x.to_f64();
+        for (o, c) in out.iter_mut().zip(column) {
+            let d = x - c;
+            *o = if FUSED { d.mul_add(d, *o) } else { *o + d * d };
+        }
+    }
+}
+
 /// Turns inner products x·y of one row into distances √(‖x‖² + ‖y‖² − 2x·y), given ‖x‖² and the ‖y‖². True when some are
 /// so small beside the norms that they should be taken again from the rows themselves ([`untrusted`] tells which).
 #[allow(unsafe_code)]
@@ -133,17 +167,6 @@ fn products_with(norm: f64, norms: &[f64], products: &mut [f64]) -> bool {
 /// Was a distance taken from products lost to rounding?
 pub(crate) fn untrusted(norm: f64, other: f64, distance: f64) -> bool {
     distance * distance < TRUSTED * 1.01 * (norm + other)
-}
-
-fn has_avx2() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        false
-    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! Sparse rows: centres transposed, k partial products per entry.
 
 use super::simd::Simd;
+use super::{Sums, has_avx2};
 use crate::data::{Dataset, Dense, Float, Matrix, Rows};
 
 /// Registers of rows in a tile.
@@ -43,26 +44,6 @@ pub struct Centres<F> {
     /// The most by which a centre moved when it was rounded to F.
     rounding: f64,
     fast: bool,
-}
-
-/// Rows that belong to a cluster, added up.
-#[derive(Debug, Clone)]
-pub struct Sums {
-    /// Σ w x of each cluster.
-    pub values: Matrix,
-    /// Σ w of each cluster.
-    pub weights: Vec<f64>,
-}
-
-impl Sums {
-    pub(crate) fn zeros(k: usize, dims: usize) -> Sums {
-        Sums { values: Matrix::zeros(k, dims), weights: vec![0.0; k] }
-    }
-    /// Adds those of another part of the rows.
-    pub(crate) fn add(&mut self, other: &Sums) {
-        self.values.values_mut().iter_mut().zip(other.values.values()).for_each(|(a, b)| *a += b);
-        self.weights.iter_mut().zip(&other.weights).for_each(|(a, b)| *a += b);
-    }
 }
 
 /// Bounds on the rounding of distances.
@@ -294,17 +275,6 @@ impl<F: Float> Centres<F> {
             *label = at;
             *distance = F::from_f64((best + norm).max(0.0));
         }
-    }
-}
-
-pub(crate) fn has_avx2() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        false
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn two_nearest<F: Float>(centres: &Matrix, rows: &[&[F]], buffer: &mu
         buffer.iter_mut().zip(*row).for_each(|(b, v)| b[lane] = v.to_f64());
     }
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+    if super::has_avx2() {
         // SAFETY: the processor has both.
         return unsafe { with_avx2(centres, buffer) };
     }

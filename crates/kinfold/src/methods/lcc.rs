@@ -172,7 +172,7 @@ impl Lcc {
         let mut passes = Passes::new(units.data, k);
         let looked_at = units.looked_at();
         let (mut unit_passes, mut found) = (Passes::new(&looked_at, k), vec![0u32; looked_at.n()]);
-        let (mut clashes, mut moved) = (Clashes::new(units), Moved::new(units, k));
+        let (mut clashes, moved) = (Clashes::new(units), Moved::new(units));
         for _ in 0..params.sweeps {
             let changed = passes.step(&ctx.pool, &centres, &mut labels) > 0;
             unit_passes.step(&ctx.pool, &centres, &mut found);
