@@ -132,7 +132,7 @@ impl<F: Float> Centred for RowCentres<'_, F> {
         self.moved();
     }
     fn nearest(&self, pool: &Pool, labels: &mut [u32], distances: &mut [f64]) {
-        let prepared = Centres::<F>::new(&self.centres, self.data.is_sparse());
+        let prepared = Centres::<F>::new(&self.centres, &self.data);
         let parts = pool.map_chunks_mut(labels, 4096, |start, labels| {
             let mut found = Vec::with_capacity(labels.len());
             let mut near = [F::default(); BLOCK];

@@ -13,27 +13,30 @@ use super::seeding;
 use super::units::{FREE, Units};
 use crate::constraints::Chunklets;
 use crate::context::{RunContext, Termination};
-use crate::data::{Dataset, Float, Matrix, Table, Transform};
+use crate::data::{Dataset, Float, Matrix, Scale, Table, Transform};
 use crate::error::{Error, Result};
 
-/// The rows moved to a space, with their weights.
+/// The rows in a space, with their weights; no copy of them where the space is only another scale.
 pub struct Moved<'a, F> {
     table: Option<Table<F>>,
     rows: &'a Dataset<'a, F>,
+    scale: Option<Scale<'a>>,
 }
 
 impl<'a, F: Float> Moved<'a, F> {
     /// Applies `transform`; the identity costs nothing.
-    pub fn new(rows: &'a Dataset<'a, F>, transform: &Transform) -> Result<Moved<'a, F>> {
-        let table = if transform.is_identity() { None } else { Some(transform.apply(rows)?) };
-        Ok(Moved { table, rows })
+    pub fn new(rows: &'a Dataset<'a, F>, transform: &'a Transform) -> Result<Moved<'a, F>> {
+        let scale = transform.as_scale().filter(|_| !rows.is_sparse());
+        let table = if scale.is_some() || transform.is_identity() { None } else { Some(transform.apply(rows)?) };
+        Ok(Moved { table, rows, scale })
     }
     /// The rows there.
     pub fn view(&self) -> Result<Dataset<'_, F>> {
-        match (&self.table, self.rows.weights()) {
-            (None, _) => Ok(*self.rows),
-            (Some(table), None) => table.view(),
-            (Some(table), Some(weights)) => table.view()?.with_weights(weights),
+        match (&self.table, self.rows.weights(), self.scale) {
+            (None, _, None) => Ok(*self.rows),
+            (None, _, Some(scale)) => Ok(self.rows.on_scale(scale)),
+            (Some(table), None, _) => table.view(),
+            (Some(table), Some(weights), _) => table.view()?.with_weights(weights),
         }
     }
 }
@@ -103,7 +106,8 @@ pub fn to_all_rows<F: Float>(
     limits: Limits,
 ) -> Result<Extended> {
     let x = fitted.map.as_ref().map_or_else(|| base.x.clone(), |map| project(&base.x, map));
-    let moved = Moved::new(data, &way(base, fitted))?;
+    let way = way(base, fitted);
+    let moved = Moved::new(data, &way)?;
     let rows = moved.view()?;
     let units = Units::new(&rows, chunklets);
     if linear {

@@ -9,10 +9,11 @@ use std::hash::{Hash, Hasher};
 use super::assign::Assigner;
 use super::clashes::Clashes;
 use super::mend::{self, Mend};
-use super::moved::Moved;
 use super::passes::Passes;
 use super::sizes::{Bounds, assign_sized};
+use super::unit_sums::UnitSums;
 use super::units::{FREE, Units};
+use crate::constraints::Graph;
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Float, Matrix};
 use crate::error::{Error, Result};
@@ -156,16 +157,29 @@ impl Place for Nearest {
 }
 
 /// Bound units by exact assignment: the cheapest clusters that keep every cannot-link between them.
-pub struct Exact(Assigner);
+pub struct Exact<'a> {
+    graph: &'a Graph,
+    k: usize,
+    quick: bool,
+    /// Made when something clashes that is not mended where it is.
+    assigner: Option<Assigner>,
+}
 
-impl Exact {
-    /// Prepares the cannot-links of the units for `k` clusters.
-    pub fn new<F: Float>(units: &Units<'_, F>, k: usize) -> Exact {
-        Exact(Assigner::new(&units.graph, k))
+impl<'a> Exact<'a> {
+    /// For the cannot-links of the units and `k` clusters.
+    pub fn new<F: Float>(units: &'a Units<'_, F>, k: usize) -> Exact<'a> {
+        Exact { graph: &units.graph, k, quick: false, assigner: None }
     }
     /// The same without proofs where those would take long.
-    pub fn quick<F: Float>(units: &Units<'_, F>, k: usize) -> Exact {
-        Exact(Assigner::new(&units.graph, k).quick())
+    pub fn quick<F: Float>(units: &'a Units<'_, F>, k: usize) -> Exact<'a> {
+        Exact { quick: true, ..Exact::new(units, k) }
+    }
+
+    fn assigner(&mut self) -> &mut Assigner {
+        self.assigner.get_or_insert_with(|| {
+            let assigner = Assigner::new(self.graph, self.k);
+            if self.quick { assigner.quick() } else { assigner }
+        })
     }
 }
 
@@ -203,7 +217,7 @@ impl Place for Sized {
     }
 }
 
-impl Place for Exact {
+impl Place for Exact<'_> {
     fn place(
         &mut self,
         ctx: &RunContext,
@@ -212,8 +226,8 @@ impl Place for Exact {
         previous: Option<&[u32]>,
         out: &mut [u32],
     ) -> Result<bool> {
-        debug_assert_eq!(k, self.0.k());
-        Ok(self.0.assign(ctx, costs, previous, out).map_err(|stuck| Error::DeadEnd(stuck.to_string()))?.exact)
+        debug_assert_eq!(k, self.k);
+        Ok(self.assigner().assign(ctx, costs, previous, out).map_err(|stuck| Error::DeadEnd(stuck.to_string()))?.exact)
     }
     fn needs(&self) -> Needs {
         Needs::Cheapest
@@ -225,7 +239,7 @@ impl Place for Exact {
         previous: Option<&[u32]>,
         out: &mut [u32],
     ) -> Result<bool> {
-        let placed = self.0.assign_some(ctx, clashing.costs, (clashing.units, clashing.row_of), previous, out);
+        let placed = self.assigner().assign_some(ctx, clashing.costs, (clashing.units, clashing.row_of), previous, out);
         Ok(placed.map_err(|stuck| Error::DeadEnd(stuck.to_string()))?.exact)
     }
 }
@@ -261,10 +275,10 @@ pub fn lloyd<F: Float>(
     let needs = if m == 0 { Needs::Nobody } else { place.needs() };
     let mut clashes = matches!(needs, Needs::Clashing | Needs::Cheapest).then(|| Clashes::new(units));
     let mut mend = (needs == Needs::Cheapest && k >= mend::FEWEST_CLUSTERS).then(Mend::default);
-    let mut passes = Passes::new(units.data, k);
-    let moved = Moved::new(units);
+    let mut passes = Passes::new(units.data, units.bound_rows(), k);
+    let mut unit_sums = UnitSums::new(units, k);
     let looked_at = units.looked_at();
-    let (mut unit_passes, mut found) = (Passes::new(&looked_at, k), vec![0u32; looked_at.n()]);
+    let (mut unit_passes, mut found) = (Passes::new(&looked_at, &[], k), vec![0u32; looked_at.n()]);
     for iteration in 0..limits.max_iter.max(1) {
         let mut changed = passes.step(&ctx.pool, &centres, &mut labels) > 0;
         let mut sums = passes.sums.clone();
@@ -289,13 +303,17 @@ pub fn lloyd<F: Float>(
                         None => clash.into_iter().map(|c| c.0).collect(),
                     };
                     clashes.gather(left);
-                    let costs = units.costs_of(&ctx.pool, &centres, &clashes.units);
-                    let clashing = Clashing { k, units: &clashes.units, costs: &costs, row_of: &clashes.row_of };
-                    place.place_clashing(ctx, &clashing, previous_units.as_deref(), &mut unit_labels)?
+                    if mend.is_some() && clashes.units.is_empty() {
+                        true
+                    } else {
+                        let costs = units.costs_of(&ctx.pool, &centres, &clashes.units);
+                        let clashing = Clashing { k, units: &clashes.units, costs: &costs, row_of: &clashes.row_of };
+                        place.place_clashing(ctx, &clashing, previous_units.as_deref(), &mut unit_labels)?
+                    }
                 }
             };
             exact &= proven;
-            moved.apply(&ctx.pool, units, &labels, &unit_labels, &mut sums);
+            unit_sums.add_to(&ctx.pool, units, &unit_labels, &mut sums);
             changed |= previous_units.as_ref() != Some(&unit_labels);
             previous_units = Some(unit_labels.clone());
         }
@@ -485,7 +503,7 @@ fn reseed_where<F: Float>(
 
 /// The nearest centre of every row, for new rows.
 pub fn assign_nearest<F: Float>(ctx: &RunContext, data: &Dataset<'_, F>, centres: &Matrix) -> Vec<u32> {
-    let prepared = Centres::<F>::new(centres, data.is_sparse());
+    let prepared = Centres::<F>::new(centres, data);
     let mut labels = vec![0u32; data.n()];
     ctx.pool.map_chunks_mut(&mut labels, 16_384, |start, labels| {
         let mut distances = vec![F::default(); labels.len()];

@@ -15,8 +15,9 @@ use crate::data::{Float, Matrix};
 pub(crate) const FEWEST_CLUSTERS: usize = 3;
 /// Times that neighbours may join.
 const ROUNDS: usize = 6;
-/// Clashes per task.
+/// Clashes per task, and how many are fetched before their turn.
 const TASK: usize = 128;
+const AHEAD: usize = 8;
 /// Units of a piece at most.
 const MOST_UNITS: usize = 40;
 
@@ -29,6 +30,9 @@ pub(crate) struct Mend {
     costs: Vec<f64>,
     /// The round in which a unit was last looked at.
     seen: Vec<u32>,
+    /// Unit → the other of a pair that was settled by itself, `FREE` for the others.
+    partner: Vec<u32>,
+    pairs: Vec<(u32, u32)>,
 }
 
 impl Mend {
@@ -45,13 +49,18 @@ impl Mend {
         let k = centres.rows();
         let rows = CostRows::new(units, centres);
         self.place.resize(units.bound(), FREE);
+        self.partner.resize(units.bound(), FREE);
         self.units.drain(..).for_each(|u| self.place[u as usize] = FREE);
+        for (a, b) in self.pairs.drain(..) {
+            (self.partner[a as usize], self.partner[b as usize]) = (FREE, FREE);
+        }
         let mut left = Vec::new();
-        let mut joining = pairs(ctx, units, &rows, k, clashes, labels);
+        let mut joining = self.settle_pairs(ctx, units, &rows, k, clashes, labels);
         for round in 0..=ROUNDS as u32 {
             let first = self.units.len();
-            for u in joining.drain(..) {
-                if self.place[u as usize] == FREE {
+            // With one of a pair comes the other, which moved only because of it.
+            for u in joining.drain(..).flat_map(|u| [u, self.partner[u as usize]]) {
+                if u != FREE && self.place[u as usize] == FREE {
                     self.place[u as usize] = self.units.len() as u32;
                     self.units.push(u);
                 }
@@ -90,6 +99,53 @@ impl Mend {
             }
         }
         left
+    }
+
+    /// Settles the clashes that touch no other clash and whose cheapest clusters are free; the units of all others.
+    fn settle_pairs<F: Float>(
+        &mut self,
+        ctx: &RunContext,
+        units: &Units<'_, F>,
+        rows: &CostRows<'_, F>,
+        k: usize,
+        clashes: &[(u32, u32)],
+        labels: &mut [u32],
+    ) -> Vec<u32> {
+        let at = |labels: &[u32], u: u32, but: u32, cluster: u32| {
+            units.graph.neighbours(u).iter().any(|&v| v != but && labels[v as usize] == cluster)
+        };
+        let (near, points) = (&*labels, units.points());
+        let found = ctx.pool.map_chunks(clashes.len(), TASK, |range| {
+            let clashes = &clashes[range];
+            let by_itself =
+                |&(a, b): &(u32, u32)| !at(near, a, b, near[a as usize]) && !at(near, b, a, near[b as usize]);
+            let free: Vec<bool> = clashes.iter().map(by_itself).collect();
+            let (mut one, mut two) = (vec![0.0; k], vec![0.0; k]);
+            let pair = |(i, &(a, b)): (usize, &(u32, u32))| {
+                if let Some(&(a, b)) = clashes.get(i + AHEAD) {
+                    points.prefetch(a as usize);
+                    points.prefetch(b as usize);
+                }
+                free[i].then(|| {
+                    rows.write(a as usize, &mut one);
+                    rows.write(b as usize, &mut two);
+                    apart(&one, &two)
+                })
+            };
+            clashes.iter().enumerate().map(pair).collect::<Vec<_>>()
+        });
+        let mut others = Vec::new();
+        for (&(a, b), found) in clashes.iter().zip(found.into_iter().flatten()) {
+            match found {
+                Some((for_a, for_b)) if !at(labels, a, b, for_a) && !at(labels, b, a, for_b) => {
+                    (labels[a as usize], labels[b as usize]) = (for_a, for_b);
+                    (self.partner[a as usize], self.partner[b as usize]) = (b, a);
+                    self.pairs.push((a, b));
+                }
+                _ => others.extend([a, b]),
+            }
+        }
+        others
     }
 
     /// The units (as places) that are connected with this one through units that take part.
@@ -136,43 +192,6 @@ impl Mend {
         piece.iter().zip(found).for_each(|(&p, c)| labels[unit(p) as usize] = c);
         true
     }
-}
-
-/// Settles the clashes that touch no other clash and whose cheapest clusters are free; the units of all others.
-fn pairs<F: Float>(
-    ctx: &RunContext,
-    units: &Units<'_, F>,
-    rows: &CostRows<'_, F>,
-    k: usize,
-    clashes: &[(u32, u32)],
-    labels: &mut [u32],
-) -> Vec<u32> {
-    let at = |labels: &[u32], u: u32, but: u32, cluster: u32| {
-        units.graph.neighbours(u).iter().any(|&v| v != but && labels[v as usize] == cluster)
-    };
-    let near = &*labels;
-    let found = ctx.pool.map_chunks(clashes.len(), TASK, |range| {
-        let (mut one, mut two) = (vec![0.0; k], vec![0.0; k]);
-        let mut pair = |&(a, b): &(u32, u32)| {
-            if at(near, a, b, near[a as usize]) || at(near, b, a, near[b as usize]) {
-                return None;
-            }
-            rows.write(a as usize, &mut one);
-            rows.write(b as usize, &mut two);
-            Some(apart(&one, &two))
-        };
-        clashes[range].iter().map(&mut pair).collect::<Vec<_>>()
-    });
-    let mut others = Vec::new();
-    for (&(a, b), found) in clashes.iter().zip(found.into_iter().flatten()) {
-        match found {
-            Some((for_a, for_b)) if !at(labels, a, b, for_a) && !at(labels, b, a, for_b) => {
-                (labels[a as usize], labels[b as usize]) = (for_a, for_b);
-            }
-            _ => others.extend([a, b]),
-        }
-    }
-    others
 }
 
 /// The cheapest clusters of two that must differ.

@@ -4,6 +4,7 @@
 //! moved less than that in sum, the row cannot change and is not even read; the others are gathered into full tiles of
 //! the same kernel. With many centres a few move much longer than the rest: rows whose bound holds against the rest meet
 //! only those few. Bounds allow for rounding, so labels are those of the full pass; changed rows alone touch the sums.
+//! Rows aside are left to others: no sums are made of them.
 //! Cost: O(n) to look at the gaps plus O(k·dims) for each row that is met; memory 8 bytes a row.
 //! Kept drifts are cumulative, so a row that is skipped is not written either.
 
@@ -57,7 +58,9 @@ struct Bounds {
 /// See the module.
 pub(crate) struct Passes<'a, F> {
     data: &'a Dataset<'a, F>,
-    /// All rows by nearest centre.
+    /// Rows that are in no sum; empty = all are.
+    aside: &'a [bool],
+    /// All rows that are not aside by nearest centre.
     pub(crate) sums: Sums,
     bounds: Option<Bounds>,
     bounded: bool,
@@ -68,10 +71,10 @@ pub(crate) struct Passes<'a, F> {
 }
 
 impl<'a, F: Float> Passes<'a, F> {
-    pub(crate) fn new(data: &'a Dataset<'a, F>, k: usize) -> Passes<'a, F> {
+    pub(crate) fn new(data: &'a Dataset<'a, F>, aside: &'a [bool], k: usize) -> Passes<'a, F> {
         let bounded = !data.is_sparse() && k * data.dims() >= WORTH && k > 1;
         let sums = Sums::zeros(k, data.dims());
-        Passes { data, sums, bounds: None, bounded, pause: 0, first: true, met: 0 }
+        Passes { data, aside, sums, bounds: None, bounded, pause: 0, first: true, met: 0 }
     }
 
     /// The same without bounds.
@@ -89,8 +92,8 @@ impl<'a, F: Float> Passes<'a, F> {
     /// Gives every row its nearest centre; how many got another one than in the last pass, all of them in the first.
     pub(crate) fn step(&mut self, pool: &Pool, centres: &Matrix, labels: &mut [u32]) -> usize {
         let n = labels.len();
-        let prepared = Centres::<F>::new(centres, self.data.is_sparse());
-        let changed = match (self.bounds.take(), self.data.rows()) {
+        let prepared = Centres::<F>::new(centres, self.data);
+        let changed = match (self.bounds.take(), self.data.stored().0) {
             (Some(mut bounds), Rows::Dense(rows)) => {
                 bounds.drift(centres);
                 let (changed, met) = self.bounded(pool, rows, &prepared, &mut bounds, labels);
@@ -121,8 +124,10 @@ impl<'a, F: Float> Passes<'a, F> {
     fn full(&mut self, pool: &Pool, prepared: &Centres<F>, labels: &mut [u32]) -> usize {
         let (k, dims) = (self.sums.weights.len(), self.data.dims());
         let parts = pool.map_chunks_mut(labels, rows_per_task(self.data.n(), k, dims), |start, labels| {
-            let mut sums = Sums::zeros(k, dims);
-            let changed = prepared.assign(self.data, start, labels, &mut sums);
+            // What is aside goes to a last row, which nobody adds up.
+            let mut sums = Sums::zeros(k + usize::from(!self.aside.is_empty()), dims);
+            let aside = self.aside.get(start..start + labels.len()).unwrap_or(&[]);
+            let changed = prepared.assign(self.data, start, labels, aside, &mut sums);
             (sums, changed)
         });
         self.sums = Sums::zeros(k, dims);
@@ -140,10 +145,23 @@ impl<'a, F: Float> Passes<'a, F> {
         labels: &mut [u32],
     ) -> (usize, usize) {
         let (k, dims, data) = (self.sums.weights.len(), self.data.dims(), self.data);
-        let movers = (k >= TIGHTEN_FROM).then(|| Movers::new(&bounds.centres, &bounds.ways));
+        // Distances to the own centre are taken from stored values.
+        let stored = data.stored().1.is_none();
+        let movers = (k >= TIGHTEN_FROM && stored).then(|| Movers::new(data, &bounds.centres, &bounds.ways));
         let Bounds { rows: gaps, own, others, last, .. } = bounds;
         let drifts = own.iter().zip(&*others).map(|(a, b)| up(a + b)).collect();
-        let pass = Pass { data, rows, prepared, doubt: prepared.doubt(), movers, own, others, last, drifts };
+        let pass = Pass {
+            data,
+            aside: self.aside,
+            rows,
+            prepared,
+            doubt: prepared.doubt(),
+            movers,
+            own,
+            others,
+            last,
+            drifts,
+        };
         let task = rows_per_task(data.n(), k, dims);
         let parts = pool
             .map_chunks_mut_2(labels, gaps, task, |start, labels, gaps| Task::new(&pass, start, labels, gaps).run());
@@ -162,7 +180,8 @@ impl<'a, F: Float> Passes<'a, F> {
             return;
         }
         let mut rows = vec![0usize; self.sums.weights.len()];
-        labels.iter().for_each(|&l| rows[l as usize] += 1);
+        let counts = |row: &usize| self.aside.get(*row) != Some(&true);
+        (0..labels.len()).filter(counts).for_each(|row| rows[labels[row] as usize] += 1);
         for c in (0..rows.len()).filter(|&c| rows[c] == 0) {
             self.sums.weights[c] = 0.0;
             self.sums.values.row_mut(c).fill(0.0);
@@ -182,13 +201,13 @@ struct Movers<F> {
 }
 
 impl<F: Float> Movers<F> {
-    fn new(centres: &Matrix, ways: &[f64]) -> Movers<F> {
+    fn new(data: &Dataset<'_, F>, centres: &Matrix, ways: &[f64]) -> Movers<F> {
         let mut order: Vec<u32> = (0..ways.len() as u32).collect();
         order.sort_by(|&a, &b| ways[b as usize].total_cmp(&ways[a as usize]));
         let count = (ways.len() / MOVERS).max(1);
         let mut points = Matrix::zeros(0, centres.cols());
         order[..count].iter().for_each(|&c| points.push(centres.row(c as usize)));
-        let prepared = Centres::new(&points, false);
+        let prepared = Centres::new(&points, data);
         Movers {
             doubt: prepared.doubt(),
             prepared,
@@ -202,6 +221,7 @@ impl<F: Float> Movers<F> {
 /// A pass with bounds: what all its tasks see.
 struct Pass<'a, F> {
     data: &'a Dataset<'a, F>,
+    aside: &'a [bool],
     rows: Dense<'a, F>,
     prepared: &'a Centres<F>,
     doubt: Doubt,
@@ -343,6 +363,9 @@ impl<'a, F: Float> Task<'a, F> {
             let old = std::mem::replace(&mut self.labels[local], c as u32) as usize;
             if old != c {
                 self.changed += 1;
+                if pass.aside.get(row as usize) == Some(&true) {
+                    continue;
+                }
                 let sums = self.sums.get_or_insert_with(|| Sums::zeros(pass.own.len(), pass.data.dims()));
                 sums.carry(pass.data, row as usize, pass.data.weight(row as usize), (old, c));
             }
@@ -398,6 +421,7 @@ fn up(value: f64) -> f32 {
 mod tests {
     use super::*;
     use crate::blocks::lloyd::to_means;
+    use crate::data::Scale;
     use crate::rng::Rng;
 
     /// Blobs that overlap, k-means from random rows with and without bounds: labels of every pass must be the same.
@@ -411,8 +435,11 @@ mod tests {
             })
             .collect();
         let mut data = Dataset::dense(&values, dims).unwrap();
+        let (shift, factor) = (vec![offset; dims], (0..dims).map(|j| 0.5 + j as f64 / 7.0).collect::<Vec<f64>>());
         if let Some(weights) = weights {
             data = data.with_weights(&weights[..n]).unwrap();
+        } else if offset > 100.0 {
+            data = data.on_scale(Scale { shift: &shift, factor: &factor });
         }
         let mut centres = Matrix::zeros(0, dims);
         for row in rng.sample(n, k) {
@@ -420,7 +447,8 @@ mod tests {
             data.add_row(row, 1.0, &mut point);
             centres.push(&point);
         }
-        let (mut a, mut b) = (Passes::new(&data, k), Passes::new(&data, k).plain());
+        let aside: Vec<bool> = if weights.is_some() { (0..n).map(|i| i % 5 == 2).collect() } else { Vec::new() };
+        let (mut a, mut b) = (Passes::new(&data, &aside, k), Passes::new(&data, &aside, k).plain());
         let (mut labels, mut plain) = (vec![0; n], vec![0; n]);
         for iteration in 0..60 {
             let pool = Pool::new(if iteration % 2 == 0 { 1 } else { 3 });
@@ -449,6 +477,7 @@ mod tests {
             compare::<f32>(5000, 20, 12, 300.0, Some(&weights)),
             compare::<f64>(3000, 40, 40, 0.0, None),
             compare::<f32>(3000, 40, 40, 50.0, None),
+            compare::<f32>(5000, 20, 12, 1000.0, None),
         ];
         assert!(skipped.iter().all(|&s| s > 10), "{skipped:?} % skipped");
     }
@@ -459,7 +488,7 @@ mod tests {
         let data = Dataset::dense(&values, 20).unwrap();
         let mut centres = Matrix::from_vec(20, values[..20 * 5].to_vec());
         let pool = Pool::new(1);
-        let (mut passes, mut labels) = (Passes::new(&data, 5), vec![0; 30]);
+        let (mut passes, mut labels) = (Passes::new(&data, &[], 5), vec![0; 30]);
         for _ in 0..4 {
             passes.step(&pool, &centres, &mut labels);
             to_means(&mut centres, &passes.sums);

@@ -4,6 +4,7 @@
 //! that clique member; a colour lost: a cannot-link to it. The result is again chunklets and cannot-links, nothing else,
 //! and every labelling that keeps the given constraints keeps the new ones.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use crate::constraints::{Chunklets, Graph};
@@ -20,8 +21,8 @@ const MOST_PROBED: usize = 2000;
 const PROBING_SWEEPS: usize = 3;
 
 /// The chunklets that follow for exactly this many (or fewer) clusters.
-pub fn propagate(chunklets: &Chunklets, k: usize) -> Chunklets {
-    let mut current = chunklets.clone();
+pub fn propagate(chunklets: &Chunklets, k: usize) -> Cow<'_, Chunklets> {
+    let mut current = Cow::Borrowed(chunklets);
     if !(2..=MOST_COLOURS).contains(&k) {
         return current;
     }
@@ -35,7 +36,7 @@ pub fn propagate(chunklets: &Chunklets, k: usize) -> Chunklets {
         if !found.anything() {
             break;
         }
-        current = found.applied_to(&current);
+        current = Cow::Owned(found.applied_to(&current));
     }
     current
 }
@@ -254,7 +255,8 @@ mod tests {
 
     #[test]
     fn the_sides_of_a_path_are_two_chunklets_for_two_clusters() {
-        let p = propagate(&closed(5, &[(0, 1), (1, 2), (2, 3)]), 2);
+        let given = closed(5, &[(0, 1), (1, 2), (2, 3)]);
+        let p = propagate(&given, 2);
         assert_eq!(p.of_rows(), [0, 1, 0, 1, 2]);
         assert_eq!(p.graph().edge_count(), 1);
     }
@@ -262,7 +264,8 @@ mod tests {
     #[test]
     fn two_rows_apart_from_the_same_clique_of_all_but_one_belong_together() {
         // k = 3: 0-1 apart; 2 and 3 apart from both.
-        let p = propagate(&closed(4, &[(0, 1), (0, 2), (1, 2), (0, 3), (1, 3)]), 3);
+        let given = closed(4, &[(0, 1), (0, 2), (1, 2), (0, 3), (1, 3)]);
+        let p = propagate(&given, 3);
         assert_eq!(p.of(2), p.of(3));
         assert_eq!(p.len(), 3);
     }

@@ -70,8 +70,8 @@ impl<'a, 'b, F: Float> Candidates<'a, 'b, F> {
     /// For each of the points, min(nearest, ‖candidate − point‖²) of every candidate and what that sums up to.
     fn shrunk(&self, pool: &Pool, nearest: &[f64], points: &Matrix) -> Vec<Draw> {
         let own = self.units.points();
-        let of_units = Centres::<F>::exact(points, own.is_sparse());
-        let of_rows = Centres::<F>::exact(points, self.units.data.is_sparse());
+        let of_units = Centres::<F>::exact(points, &own);
+        let of_rows = Centres::<F>::exact(points, self.units.data);
         let bound = self.bound.len();
         let parts = pool.map_chunks(self.len(), TASK, |range| {
             let mut distances = vec![0.0; points.rows() * range.len()];
@@ -121,7 +121,7 @@ fn distances_to<F: Float>(
     if rows.is_empty() {
         return;
     }
-    if let Rows::Dense(dense) = data.rows() {
+    if let Rows::Dense(dense) = data.stored().0 {
         let mut all = vec![F::default(); points.rows() * rows.len()];
         prepared.distances(dense, rows, &mut all);
         for (out, list) in out.chunks_exact_mut(stride).zip(all.chunks_exact(rows.len())) {

@@ -23,6 +23,7 @@ pub struct Units<'a, F> {
     bound: Vec<u32>,
     /// Unit of each row, `FREE` for free rows; empty when all rows are free.
     unit_of: Vec<u32>,
+    bound_rows: Vec<bool>,
     /// The first row of each unit.
     first_row: Vec<u32>,
     points: Table<F>,
@@ -35,7 +36,6 @@ pub struct Units<'a, F> {
     /// Units of two rows or more, and the means of those where rows are dense.
     several: Vec<u32>,
     several_means: Table<F>,
-    several_rows: OnceLock<Table<F>>,
     moments: OnceLock<Moments>,
 }
 
@@ -68,7 +68,8 @@ impl<'a, F: Float> Units<'a, F> {
         for (unit, &c) in bound.iter().enumerate() {
             chunklets.members(c).iter().for_each(|&row| unit_of[row as usize] = unit as u32);
         }
-        let points = match data.rows() {
+        let bound_rows = unit_of.iter().map(|&u| u != FREE).collect();
+        let points = match data.stored().0 {
             Rows::Dense(_) => dense_means(data, chunklets, &bound),
             Rows::Sparse(_) => sparse_means(data, chunklets, &bound),
         };
@@ -109,7 +110,7 @@ impl<'a, F: Float> Units<'a, F> {
             graph,
             several,
             several_means,
-            several_rows: OnceLock::new(),
+            bound_rows,
             moments: OnceLock::new(),
         }
     }
@@ -130,11 +131,9 @@ impl<'a, F: Float> Units<'a, F> {
     pub fn members(&self, unit: usize) -> &[u32] {
         self.chunklets.members(self.bound[unit])
     }
-    /// The rows of the units of several rows, unit after unit: fetched from all over memory they cost more than a pass over
-    /// all rows. Made when first asked for and shared by all restarts.
-    pub(crate) fn several_rows(&self) -> Dataset<'_, F> {
-        let rows = || self.several.iter().flat_map(|&unit| self.members(unit as usize)).map(|&row| row as usize);
-        self.several_rows.get_or_init(|| Table::select(self.data, &rows().collect::<Vec<_>>())).lend()
+    /// Which rows are in a unit; empty when none is.
+    pub(crate) fn bound_rows(&self) -> &[bool] {
+        &self.bound_rows
     }
     /// The means of the bound units, in the precision of the rows: that of a single row is the row.
     pub fn points(&self) -> Dataset<'_, F> {
@@ -205,8 +204,8 @@ impl<'a, F: Float> Units<'a, F> {
         let step = n.div_ceil(4096);
         let count = n.div_ceil(step);
         (0..n).step_by(step).for_each(|row| self.data.add_row(row, 1.0 / count as f64, &mut about));
-        let parts = pool.map_chunks(n, 16_384, |range| match (self.data.rows(), self.data.weights()) {
-            (Rows::Dense(d), None) => {
+        let parts = pool.map_chunks(n, 16_384, |range| match (self.data.stored(), self.data.weights()) {
+            ((Rows::Dense(d), None), None) => {
                 let mut squares = vec![0.0; dims];
                 for row in d.values()[range.start * dims..range.end * dims].chunks_exact(dims) {
                     for ((s, x), a) in squares.iter_mut().zip(row).zip(&about) {

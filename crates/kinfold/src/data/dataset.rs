@@ -108,6 +108,25 @@ pub enum Rows<'a, F> {
     Sparse(Csr<'a, F>),
 }
 
+/// Columns seen on another scale: (x_j − shift_j) · factor_j.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale<'a> {
+    /// Empty = nothing is subtracted.
+    pub(crate) shift: &'a [f64],
+    pub(crate) factor: &'a [f64],
+}
+
+impl Scale<'_> {
+    /// What a value of column j is on this scale.
+    #[inline(always)]
+    pub(crate) fn at(&self, j: usize, value: f64) -> f64 {
+        (value - self.shift_of(j)) * self.factor[j]
+    }
+    pub(crate) fn shift_of(&self, j: usize) -> f64 {
+        self.shift.get(j).copied().unwrap_or(0.0)
+    }
+}
+
 /// n rows × dims columns of finite numbers, borrowed, with optional row weights.
 ///
 /// ```
@@ -122,6 +141,7 @@ pub struct Dataset<'a, F> {
     rows: Rows<'a, F>,
     n: usize,
     weights: Option<&'a [f64]>,
+    scale: Option<Scale<'a>>,
 }
 
 impl<'a, F: Float> Dataset<'a, F> {
@@ -144,7 +164,8 @@ impl<'a, F: Float> Dataset<'a, F> {
 
     /// Dense rows whose values are known to be finite and whose shape is known to fit.
     pub(crate) fn dense_trusted(values: &'a [F], dims: usize) -> Dataset<'a, F> {
-        Dataset { rows: Rows::Dense(Dense { values, dims }), n: values.len() / dims.max(1), weights: None }
+        let n = values.len() / dims.max(1);
+        Dataset { rows: Rows::Dense(Dense { values, dims }), n, weights: None, scale: None }
     }
 
     /// Sparse rows that are known to be well-formed.
@@ -154,7 +175,8 @@ impl<'a, F: Float> Dataset<'a, F> {
         values: &'a [F],
         dims: usize,
     ) -> Dataset<'a, F> {
-        Dataset { rows: Rows::Sparse(Csr { starts, columns, values, dims }), n: starts.len() - 1, weights: None }
+        let n = starts.len() - 1;
+        Dataset { rows: Rows::Sparse(Csr { starts, columns, values, dims }), n, weights: None, scale: None }
     }
 
     /// Sparse rows: row i has the entries `starts[i]..starts[i + 1]`, columns ascending and below `dims`.
@@ -197,6 +219,14 @@ impl<'a, F: Float> Dataset<'a, F> {
         Ok(self)
     }
 
+    /// Dense rows seen on another scale, without a copy of them. For means and nearest centres alone: who asks for
+    /// [`rows`](Self::rows) would get the stored values.
+    pub(crate) fn on_scale(mut self, scale: Scale<'a>) -> Dataset<'a, F> {
+        debug_assert!(self.scale.is_none() && !self.is_sparse());
+        self.scale = Some(scale);
+        self
+    }
+
     /// Number of rows.
     pub fn n(&self) -> usize {
         self.n
@@ -210,7 +240,12 @@ impl<'a, F: Float> Dataset<'a, F> {
     }
     /// The rows.
     pub fn rows(&self) -> Rows<'a, F> {
+        debug_assert!(self.scale.is_none(), "rows on another scale are asked for as they are stored");
         self.rows
+    }
+    /// The rows as they are stored, and the scale on which they are seen.
+    pub(crate) fn stored(&self) -> (Rows<'a, F>, Option<Scale<'a>>) {
+        (self.rows, self.scale)
     }
     /// The row weights, if any were given.
     pub fn weights(&self) -> Option<&'a [f64]> {
@@ -224,15 +259,27 @@ impl<'a, F: Float> Dataset<'a, F> {
     pub fn is_sparse(&self) -> bool {
         matches!(self.rows, Rows::Sparse(_))
     }
+    /// Says that row `i` will be read soon.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, i: usize) {
+        if let Rows::Dense(d) = self.rows {
+            crate::kernels::prefetch(d.row(i));
+        }
+    }
     /// `out += factor · row i`.
     pub fn add_row(&self, i: usize, factor: f64, out: &mut [f64]) {
-        match self.rows {
-            Rows::Dense(d) => {
+        match (self.rows, self.scale) {
+            (Rows::Dense(d), Some(scale)) => {
+                for (j, (o, &v)) in out.iter_mut().zip(d.row(i)).enumerate() {
+                    *o += factor * scale.at(j, v.to_f64());
+                }
+            }
+            (Rows::Dense(d), None) => {
                 for (o, &v) in out.iter_mut().zip(d.row(i)) {
                     *o += factor * v.to_f64();
                 }
             }
-            Rows::Sparse(s) => {
+            (Rows::Sparse(s), _) => {
                 let (columns, values) = s.row(i);
                 for (&c, &v) in columns.iter().zip(values) {
                     out[c as usize] += factor * v.to_f64();
@@ -242,9 +289,13 @@ impl<'a, F: Float> Dataset<'a, F> {
     }
     /// Squared Euclidean distance of row `i` to a dense point.
     pub fn distance2(&self, i: usize, point: &[f64]) -> f64 {
-        match self.rows {
-            Rows::Dense(d) => d.row(i).iter().zip(point).map(|(&x, &p)| (x.to_f64() - p).powi(2)).sum(),
-            Rows::Sparse(s) => {
+        match (self.rows, self.scale) {
+            (Rows::Dense(d), Some(scale)) => {
+                let square = |(j, (&x, &p)): (usize, (&F, &f64))| (scale.at(j, x.to_f64()) - p).powi(2);
+                d.row(i).iter().zip(point).enumerate().map(square).sum()
+            }
+            (Rows::Dense(d), None) => d.row(i).iter().zip(point).map(|(&x, &p)| (x.to_f64() - p).powi(2)).sum(),
+            (Rows::Sparse(s), _) => {
                 let (columns, values) = s.row(i);
                 let norm: f64 = point.iter().map(|p| p * p).sum();
                 let cross: f64 = columns

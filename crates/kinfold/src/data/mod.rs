@@ -7,6 +7,7 @@ mod scaling;
 mod shape;
 mod table;
 
+pub(crate) use dataset::Scale;
 pub use dataset::{Csr, Dataset, Dense, Float, Rows};
 pub use matrix::Matrix;
 pub use scaling::{Scaling, Transform};

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Dataset, Float, Matrix, Rows, Table};
+use super::{Dataset, Float, Matrix, Rows, Scale, Table};
 use crate::error::{Error, Result};
 
 /// How to scale before clustering.
@@ -84,6 +84,14 @@ impl Transform {
             Transform::Identity => true,
             Transform::Chain(parts) => parts.iter().all(Transform::is_identity),
             _ => false,
+        }
+    }
+
+    /// The same as a scale on which dense rows can be seen without a copy, if it is no more than that.
+    pub(crate) fn as_scale(&self) -> Option<Scale<'_>> {
+        match self {
+            Transform::Diagonal { shift, factor } => Some(Scale { shift, factor }),
+            _ => None,
         }
     }
 

@@ -45,11 +45,18 @@ impl<F: Float> Table<F> {
 
     /// A copy of some rows of a data set, in the order given, without weights.
     pub fn select(data: &Dataset<'_, F>, rows: &[usize]) -> Table<F> {
-        match data.rows() {
+        let (stored, scale) = data.stored();
+        match stored {
             Rows::Dense(d) => {
                 let mut values = Vec::with_capacity(rows.len() * d.dims());
                 for &i in rows {
-                    values.extend_from_slice(d.row(i));
+                    match scale {
+                        None => values.extend_from_slice(d.row(i)),
+                        Some(scale) => {
+                            let seen = |(j, v): (usize, &F)| F::from_f64(scale.at(j, v.to_f64()));
+                            values.extend(d.row(i).iter().enumerate().map(seen));
+                        }
+                    }
                 }
                 Table::Dense { values, dims: d.dims() }
             }

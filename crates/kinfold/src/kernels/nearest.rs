@@ -39,6 +39,8 @@ pub struct Centres<F> {
     norms: Vec<F>,
     /// What is subtracted from rows and centres in the expanded form, against cancellation.
     shift: Vec<F>,
+    /// What multiplies rows before that, when they are seen on another scale.
+    factor: Vec<F>,
     /// The longest centre in the expanded form.
     reach: f64,
     /// The most by which a centre moved when it was rounded to F.
@@ -87,6 +89,8 @@ pub struct Want<'a, F> {
     all: &'a mut [F],
     /// Sums of the rows by nearest centre, with the number of rows whose label was another before.
     sums: Option<(&'a mut Sums, &'a mut usize)>,
+    /// When not empty: rows marked here are left out of the sums, which have a last row for what is left out.
+    aside: &'a [bool],
 }
 
 /// One call of the kernel.
@@ -117,17 +121,18 @@ pub struct Measure<'a, F> {
 }
 
 impl<F: Float> Centres<F> {
-    /// Lays out `centres` for rows like those of `data`.
-    pub(crate) fn new(centres: &Matrix, sparse: bool) -> Centres<F> {
-        Centres::with(centres, sparse, centres.cols() <= DIRECT_DIMS, has_avx2())
+    /// Lays out `centres` for the rows of `data`.
+    pub(crate) fn new(centres: &Matrix, data: &Dataset<'_, F>) -> Centres<F> {
+        Centres::with(centres, data, centres.cols() <= DIRECT_DIMS, has_avx2())
     }
 
     /// For distances that must be exactly 0 on the centre itself, in any number of dims.
-    pub(crate) fn exact(centres: &Matrix, sparse: bool) -> Centres<F> {
-        Centres::with(centres, sparse, true, has_avx2())
+    pub(crate) fn exact(centres: &Matrix, data: &Dataset<'_, F>) -> Centres<F> {
+        Centres::with(centres, data, true, has_avx2())
     }
 
-    fn with(centres: &Matrix, sparse: bool, direct: bool, fast: bool) -> Centres<F> {
+    fn with(centres: &Matrix, data: &Dataset<'_, F>, direct: bool, fast: bool) -> Centres<F> {
+        let (sparse, scale) = (data.is_sparse(), data.stored().1);
         let (k, dims) = (centres.rows(), centres.cols());
         if sparse {
             let layout = centres.transposed().values().iter().map(|&v| F::from_f64(v)).collect();
@@ -140,6 +145,7 @@ impl<F: Float> Centres<F> {
                 layout,
                 norms,
                 shift: Vec::new(),
+                factor: Vec::new(),
                 reach: 0.0,
                 rounding: 0.0,
                 fast,
@@ -175,7 +181,20 @@ impl<F: Float> Centres<F> {
             reach = reach.max(norm.sqrt());
             rounding = rounding.max(off.sqrt());
         }
-        Centres { k, dims, width, direct, layout, norms, shift, reach, rounding, fast }
+        let mut factor = Vec::new();
+        if let Some(scale) = scale {
+            // x · factor − (shift · factor + mean centre), and by how much the rounding of the latter displaces all rows.
+            factor = scale.factor.iter().map(|&f| F::from_f64(f)).collect();
+            shift.resize(dims, F::default());
+            let mut off = 0.0;
+            for (j, s) in shift.iter_mut().enumerate() {
+                let exact = s.to_f64() + scale.shift_of(j) * factor[j].to_f64();
+                *s = F::from_f64(exact);
+                off += (exact - s.to_f64()).powi(2);
+            }
+            rounding += off.sqrt();
+        }
+        Centres { k, dims, width, direct, layout, norms, shift, factor, reach, rounding, fast }
     }
 
     fn run(&self, source: Source<'_, F>, want: Want<'_, F>) {
@@ -185,27 +204,40 @@ impl<F: Float> Centres<F> {
     /// Writes the nearest centre and the squared distance of rows `first..first + labels.len()`.
     pub(crate) fn nearest(&self, data: &Dataset<'_, F>, first: usize, labels: &mut [u32], distances: &mut [F]) {
         debug_assert_eq!(self.dims, data.dims());
-        match data.rows() {
+        match data.stored().0 {
             Rows::Dense(d) => {
                 let block = &d.values()[first * self.dims..(first + labels.len()) * self.dims];
-                self.run(Source::Block(block), Want { labels, distances, seconds: &mut [], all: &mut [], sums: None });
+                self.run(
+                    Source::Block(block),
+                    Want { labels, distances, seconds: &mut [], all: &mut [], sums: None, aside: &[] },
+                );
             }
             Rows::Sparse(_) => self.sparse(data, first, labels, distances),
         }
     }
 
-    /// Gives rows `first..first + labels.len()` their nearest centre and adds them to its sums. Returns how many got
-    /// another label than they had.
-    pub(crate) fn assign(&self, data: &Dataset<'_, F>, first: usize, labels: &mut [u32], sums: &mut Sums) -> usize {
+    /// Gives rows `first..first + labels.len()` their nearest centre and adds them to its sums, those that are marked in
+    /// `aside` (if it is not empty) to one row more. Returns how many got another label than they had.
+    pub(crate) fn assign(
+        &self,
+        data: &Dataset<'_, F>,
+        first: usize,
+        labels: &mut [u32],
+        aside: &[bool],
+        sums: &mut Sums,
+    ) -> usize {
         let mut changed = 0;
-        match (data.rows(), data.weights()) {
-            (Rows::Dense(d), None) => {
+        match (data.stored(), data.weights()) {
+            ((Rows::Dense(d), scale), None) => {
                 let block = &d.values()[first * self.dims..(first + labels.len()) * self.dims];
-                let sums = Some((sums, &mut changed));
-                self.run(
-                    Source::Block(block),
-                    Want { labels, distances: &mut [], seconds: &mut [], all: &mut [], sums },
-                );
+                let mut own = Sums::zeros(sums.weights.len(), self.dims);
+                let added = Some((&mut own, &mut changed));
+                let want = Want { labels, distances: &mut [], seconds: &mut [], all: &mut [], sums: added, aside };
+                self.run(Source::Block(block), want);
+                if let Some(scale) = scale {
+                    own.rescale(scale);
+                }
+                sums.add(&own);
             }
             _ => {
                 const BLOCK: usize = 256;
@@ -216,9 +248,11 @@ impl<F: Float> Centres<F> {
                     for (i, (label, &new)) in block.iter_mut().zip(&*near).enumerate() {
                         changed += usize::from(*label != new);
                         *label = new;
-                        let weight = data.weight(first + i);
-                        sums.weights[new as usize] += weight;
-                        data.add_row(first + i, weight, sums.values.row_mut(new as usize));
+                        if aside.get(b * BLOCK + i) != Some(&true) {
+                            let weight = data.weight(first + i);
+                            sums.weights[new as usize] += weight;
+                            data.add_row(first + i, weight, sums.values.row_mut(new as usize));
+                        }
                     }
                 }
             }
@@ -235,13 +269,16 @@ impl<F: Float> Centres<F> {
         distances: &mut [F],
         seconds: &mut [F],
     ) {
-        self.run(Source::Picked(data.values(), rows), Want { labels, distances, seconds, all: &mut [], sums: None });
+        self.run(
+            Source::Picked(data.values(), rows),
+            Want { labels, distances, seconds, all: &mut [], sums: None, aside: &[] },
+        );
     }
 
     /// The squared distances of some dense rows to every centre, in the exact form: k lists as long as `rows`, one after the other.
     pub(crate) fn distances(&self, data: Dense<'_, F>, rows: &[u32], all: &mut [F]) {
         let labels = &mut vec![0; rows.len()][..];
-        let want = Want { labels, distances: &mut [], seconds: &mut [], all, sums: None };
+        let want = Want { labels, distances: &mut [], seconds: &mut [], all, sums: None, aside: &[] };
         self.run(Source::Picked(data.values(), rows), want);
     }
 
@@ -254,7 +291,7 @@ impl<F: Float> Centres<F> {
     }
 
     fn sparse(&self, data: &Dataset<'_, F>, first: usize, labels: &mut [u32], distances: &mut [F]) {
-        let Rows::Sparse(s) = data.rows() else { unreachable!("called for sparse rows") };
+        let (Rows::Sparse(s), _) = data.stored() else { unreachable!("called for sparse rows") };
         let mut scores = vec![0.0f64; self.k];
         for (i, (label, distance)) in labels.iter_mut().zip(distances).enumerate() {
             let (columns, values) = s.row(first + i);
@@ -392,7 +429,9 @@ unsafe fn tiles<S: Simd<F: Float>, const DIRECT: bool, const C: usize, const MOD
     assert!(matches!(source, Source::Picked(..)) || values.len() >= n * dims);
     let k = centres.k;
     if let Some((sums, _)) = &want.sums {
-        assert!(sums.values.values().len() == k * dims && sums.weights.len() == k);
+        let more = usize::from(!want.aside.is_empty());
+        assert!(sums.values.values().len() == (k + more) * dims && sums.weights.len() == k + more);
+        assert!(want.aside.len() == n * more);
     }
     let mut buffer = vec![S::F::default(); tile_rows * dims];
     let stored = MODE == ALL || dims > CHUNK;
@@ -417,7 +456,10 @@ unsafe fn tiles<S: Simd<F: Float>, const DIRECT: bool, const C: usize, const MOD
         };
         // SAFETY: the buffers are as long as the functions need them; the instructions are the caller's promise.
         unsafe {
-            pack::<S, DIRECT>(&rows[..tile_rows], dims, &centres.shift, buffer.as_mut_ptr());
+            match centres.factor.is_empty() {
+                true => pack::<S, DIRECT, false>(&rows[..tile_rows], centres, buffer.as_mut_ptr()),
+                false => pack::<S, DIRECT, true>(&rows[..tile_rows], centres, buffer.as_mut_ptr()),
+            }
             let tile = tile::<S, DIRECT, C, MODE, D>(centres, buffer.as_ptr(), partial.as_mut_ptr());
             tile.write::<DIRECT>(dims, buffer.as_ptr(), !want.distances.is_empty(), &mut found);
         }
@@ -440,15 +482,18 @@ unsafe fn tiles<S: Simd<F: Float>, const DIRECT: bool, const C: usize, const MOD
             // Pointers and counts as locals: through the references each row would wait for the one before.
             let (sum, weight) = (sums.values.values_mut().as_mut_ptr(), sums.weights.as_mut_ptr());
             let mut others = 0;
-            for ((label, &tag), &row) in labels.iter_mut().zip(tags).zip(&rows) {
+            let aside = want.aside.get(first..first + count);
+            for (i, ((label, &tag), &row)) in labels.iter_mut().zip(tags).zip(&rows).enumerate() {
                 let new = S::number(tag);
                 others += usize::from(*label != new);
                 *label = new;
                 debug_assert!((new as usize) < k);
-                // SAFETY: a tag is a number below k (padding is infinitely far and never wins); the sums are k × dims.
+                let to = if aside.is_some_and(|aside| aside[i]) { k } else { new as usize };
+                // SAFETY: a tag is a number below k (padding is infinitely far and never wins); the sums are k × dims, and
+                // one row more when some are aside.
                 unsafe {
-                    *weight.add(new as usize) += 1.0;
-                    S::add_to(row, sum.add(new as usize * dims), dims);
+                    *weight.add(to) += 1.0;
+                    S::add_to(row, sum.add(to * dims), dims);
                 }
             }
             **changed += others;
@@ -459,30 +504,41 @@ unsafe fn tiles<S: Simd<F: Float>, const DIRECT: bool, const C: usize, const MOD
     }
 }
 
-/// Transposes the rows of a tile: out[dim][row], shifted in the expanded form.
+/// Transposes the rows of a tile: out[dim][row], on their scale, shifted in the expanded form.
 #[inline(always)]
 #[allow(unsafe_code)]
-unsafe fn pack<S: Simd, const DIRECT: bool>(rows: &[*const S::F], dims: usize, shift: &[S::F], out: *mut S::F) {
-    let stride = V * S::N;
-    // SAFETY: rows have `dims` values, `out` has dims × stride, `shift` has `dims` in the expanded form.
+unsafe fn pack<S: Simd<F: Float>, const DIRECT: bool, const SCALED: bool>(
+    rows: &[*const S::F],
+    centres: &Centres<S::F>,
+    out: *mut S::F,
+) {
+    let (stride, dims) = (V * S::N, centres.dims);
+    // SAFETY: rows have `dims` values, `out` has dims × stride, `shift` and `factor` have `dims` where they are used.
     unsafe {
+        let seen = |j: usize, x: S| {
+            if SCALED {
+                let shift = S::splat(S::F::default()).sub(S::splat(*centres.shift.get_unchecked(j)));
+                x.fma(S::splat(*centres.factor.get_unchecked(j)), shift)
+            } else if DIRECT {
+                x
+            } else {
+                x.sub(S::splat(*centres.shift.get_unchecked(j)))
+            }
+        };
         for v in 0..V {
             let own = &rows[v * S::N..(v + 1) * S::N];
             let to = out.add(v * S::N);
             let mut j = 0;
             while j + S::COLUMNS <= dims {
-                S::columns(own, j, |j, x| {
-                    let x = if DIRECT { x } else { x.sub(S::splat(*shift.get_unchecked(j))) };
-                    x.store(to.add(j * stride));
-                });
+                S::columns(own, j, |j, x| seen(j, x).store(to.add(j * stride)));
                 j += S::COLUMNS;
             }
             while j < dims {
                 for (i, row) in own.iter().enumerate() {
                     *to.add(j * stride + i) = *row.add(j);
                 }
-                if !DIRECT {
-                    S::load(to.add(j * stride)).sub(S::splat(*shift.get_unchecked(j))).store(to.add(j * stride));
+                if SCALED || !DIRECT {
+                    seen(j, S::load(to.add(j * stride))).store(to.add(j * stride));
                 }
                 j += 1;
             }
@@ -608,6 +664,7 @@ impl<S: Simd<F: Float>> Tile<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Scale;
     use crate::rng::Rng;
 
     fn random(n: usize, rng: &mut Rng) -> Vec<f64> {
@@ -637,14 +694,14 @@ mod tests {
             let data = Dataset::dense(&rows, dims).unwrap();
             let Rows::Dense(dense) = data.rows() else { unreachable!() };
             for fast in [false, has_avx2()] {
-                let prepared = Centres::<F>::with(&centres, false, dims <= DIRECT_DIMS, fast);
+                let prepared = Centres::<F>::with(&centres, &data, dims <= DIRECT_DIMS, fast);
                 let (mut labels, mut distances) = (vec![9; n], vec![F::default(); n]);
                 prepared.nearest(&data, 0, &mut labels, &mut distances);
                 let picked: Vec<u32> = (0..n as u32).rev().collect();
                 let (mut near, mut first, mut second) = (vec![9; n], distances.clone(), distances.clone());
                 prepared.two_nearest(dense, &picked, &mut near, &mut first, &mut second);
                 let mut every = vec![F::default(); k * n];
-                Centres::<F>::with(&centres, false, true, fast).distances(dense, &picked, &mut every);
+                Centres::<F>::with(&centres, &data, true, fast).distances(dense, &picked, &mut every);
                 for (c, list) in every.chunks(n).enumerate() {
                     for (&row, d) in picked.iter().zip(list) {
                         let exact = data.distance2(row as usize, centres.row(c));
@@ -653,8 +710,8 @@ mod tests {
                 }
                 let mut sums = Sums::zeros(k, dims);
                 let mut assigned = vec![u32::MAX; n];
-                assert_eq!(prepared.assign(&data, 0, &mut assigned, &mut sums), n);
-                assert_eq!(prepared.assign(&data, 0, &mut assigned, &mut Sums::zeros(k, dims)), 0);
+                assert_eq!(prepared.assign(&data, 0, &mut assigned, &[], &mut sums), n);
+                assert_eq!(prepared.assign(&data, 0, &mut assigned, &[], &mut Sums::zeros(k, dims)), 0);
                 assert_eq!(labels, assigned);
                 let mut expected = Sums::zeros(k, dims);
                 for i in 0..n {
@@ -674,6 +731,15 @@ mod tests {
                 assert_eq!(sums.weights, expected.weights);
                 let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-9;
                 assert!(sums.values.values().iter().zip(expected.values.values()).all(close));
+                let aside: Vec<bool> = (0..n).map(|i| i % 3 == 1).collect();
+                let mut fewer = Sums::zeros(k + 1, dims);
+                assert_eq!(prepared.assign(&data, 0, &mut assigned, &aside, &mut fewer), 0);
+                for i in (0..n).filter(|&i| aside[i]) {
+                    expected.weights[labels[i] as usize] -= 1.0;
+                    data.add_row(i, -1.0, expected.values.row_mut(labels[i] as usize));
+                }
+                assert_eq!(fewer.weights[..k], expected.weights);
+                assert!(fewer.values.values().iter().zip(expected.values.values()).all(close));
             }
         }
     }
@@ -696,7 +762,7 @@ mod tests {
         let centres = Matrix::from_vec(dims, random(k * dims, &mut rng).into_iter().map(|v| 1000.0 + v).collect());
         let data = Dataset::dense(&rows, dims).unwrap();
         let (mut labels, mut distances) = (vec![0; n], vec![0.0; n]);
-        Centres::new(&centres, false).nearest(&data, 0, &mut labels, &mut distances);
+        Centres::new(&centres, &data).nearest(&data, 0, &mut labels, &mut distances);
         for i in 0..n {
             let least = centres.iter().map(|c| data.distance2(i, c)).fold(f64::INFINITY, f64::min);
             assert!((data.distance2(i, centres.row(labels[i] as usize)) - least).abs() < 1e-3);
@@ -705,11 +771,39 @@ mod tests {
     }
 
     #[test]
+    fn rows_on_a_scale_give_what_their_copy_gives() {
+        let mut rng = Rng::stream(5, "kernel test", 0);
+        for (n, dims, k) in SHAPES {
+            let rows: Vec<f64> = random(n * dims, &mut rng).into_iter().map(|v| 30.0 + 5.0 * v).collect();
+            let (shift, factor) = (vec![29.0; dims], (0..dims).map(|j| 0.1 + (j % 4) as f64 / 9.0).collect::<Vec<_>>());
+            let scale = Scale { shift: &shift, factor: &factor };
+            let copy: Vec<f64> = rows.iter().enumerate().map(|(i, &v)| scale.at(i % dims, v)).collect();
+            let centres = Matrix::from_vec(dims, random(k * dims, &mut rng));
+            let stored = Dataset::dense(&rows, dims).unwrap();
+            let (seen, copied) = (stored.on_scale(scale), Dataset::dense(&copy, dims).unwrap());
+            let of = |data: &Dataset<'_, f64>, fast: bool| {
+                let prepared = Centres::with(&centres, data, dims <= DIRECT_DIMS, fast);
+                let (mut labels, mut distances, mut sums) = (vec![0; n], vec![0.0; n], Sums::zeros(k, dims));
+                prepared.nearest(data, 0, &mut labels, &mut distances);
+                prepared.assign(data, 0, &mut labels, &[], &mut sums);
+                (labels, distances, sums)
+            };
+            for fast in [false, has_avx2()] {
+                let (a, b) = (of(&seen, fast), of(&copied, fast));
+                assert_eq!((a.0, &a.2.weights), (b.0, &b.2.weights));
+                let near = |(x, y): (&f64, &f64)| (x - y).abs() < 1e-9 * (1.0 + y.abs());
+                assert!(a.1.iter().zip(&b.1).all(near));
+                assert!(a.2.values.values().iter().zip(b.2.values.values()).all(near));
+            }
+        }
+    }
+
+    #[test]
     fn ties_go_to_the_lowest_centre_whatever_group_it_is_in() {
         let centres = Matrix::from_vec(1, (0..20).map(|i| if i == 3 || i >= 9 { 5.0 } else { -5.0 }).collect());
         let data = Dataset::dense(&[5.0; 6], 1).unwrap();
         let (mut labels, mut distances) = (vec![0; 6], vec![0.0; 6]);
-        Centres::new(&centres, false).nearest(&data, 0, &mut labels, &mut distances);
+        Centres::new(&centres, &data).nearest(&data, 0, &mut labels, &mut distances);
         assert_eq!(labels, [3; 6]);
     }
 
@@ -719,7 +813,7 @@ mod tests {
         let data = Dataset::dense(&rows, 40).unwrap();
         let centres = Matrix::from_vec(40, vec![-1e38; 80]);
         let (mut labels, mut distances) = (vec![7; 2], vec![0.0; 2]);
-        Centres::new(&centres, false).nearest(&data, 0, &mut labels, &mut distances);
+        Centres::new(&centres, &data).nearest(&data, 0, &mut labels, &mut distances);
         assert_eq!(labels, [0, 0]);
     }
 
@@ -740,8 +834,8 @@ mod tests {
         let (mut a, mut b) = ((vec![0; 10], vec![0.0; 10]), (vec![0; 10], vec![0.0; 10]));
         let d = Dataset::dense(&dense, dims).unwrap();
         let s = Dataset::sparse(&starts, &columns, &values, dims).unwrap();
-        Centres::new(&centres, false).nearest(&d, 0, &mut a.0, &mut a.1);
-        Centres::new(&centres, true).nearest(&s, 0, &mut b.0, &mut b.1);
+        Centres::new(&centres, &d).nearest(&d, 0, &mut a.0, &mut a.1);
+        Centres::new(&centres, &s).nearest(&s, 0, &mut b.0, &mut b.1);
         assert_eq!(a.0, b.0);
         assert!(a.1.iter().zip(&b.1).all(|(x, y)| (x - y).abs() < 1e-9));
     }

@@ -2,7 +2,7 @@
 //! code is compiled for them; the plain twin is the same code without.
 
 use super::has_avx2;
-use crate::data::{Dataset, Float, Matrix, Rows};
+use crate::data::{Dataset, Float, Matrix, Rows, Scale};
 
 /// Rows that belong to a cluster, added up.
 #[derive(Debug, Clone)]
@@ -24,6 +24,15 @@ impl Sums {
         self.weights.iter_mut().zip(&other.weights).for_each(|(a, b)| *a += b);
     }
 
+    /// Sums of stored rows as sums of what they are on a scale.
+    pub(crate) fn rescale(&mut self, scale: Scale<'_>) {
+        for (c, &weight) in self.weights.iter().enumerate() {
+            for (j, v) in self.values.row_mut(c).iter_mut().enumerate() {
+                *v = (*v - weight * scale.shift_of(j)) * scale.factor[j];
+            }
+        }
+    }
+
     /// Takes a row out of one cluster and adds it to another.
     pub(crate) fn carry<F: Float>(
         &mut self,
@@ -34,8 +43,8 @@ impl Sums {
     ) {
         self.weights[from] -= weight;
         self.weights[to] += weight;
-        match data.rows() {
-            Rows::Dense(d) if from != to => {
+        match data.stored() {
+            (Rows::Dense(d), None) if from != to => {
                 let [from, to] = self.values.two_rows_mut(from, to);
                 carry(d.row(row), weight, from, to);
             }

@@ -10,10 +10,10 @@ use super::{Clustering, Info, Listens, Method, Problem};
 use crate::blocks::clashes::Clashes;
 use crate::blocks::lloyd::{self, Exact, Limits, Nearest, Outcome, lloyd};
 use crate::blocks::means;
-use crate::blocks::moved::Moved;
 use crate::blocks::passes::Passes;
 use crate::blocks::restarts;
 use crate::blocks::seeding;
+use crate::blocks::unit_sums::UnitSums;
 use crate::blocks::units::{CostRows, FREE, Units};
 use crate::context::{RunContext, Termination};
 use crate::data::{Float, Matrix};
@@ -169,10 +169,10 @@ impl Lcc {
         let mut trace = Vec::new();
         let mut termination = Termination::MaxIterations;
         let (mut idle, mut calm) = (0, 0);
-        let mut passes = Passes::new(units.data, k);
+        let mut passes = Passes::new(units.data, units.bound_rows(), k);
         let looked_at = units.looked_at();
-        let (mut unit_passes, mut found) = (Passes::new(&looked_at, k), vec![0u32; looked_at.n()]);
-        let (mut clashes, moved) = (Clashes::new(units), Moved::new(units));
+        let (mut unit_passes, mut found) = (Passes::new(&looked_at, &[], k), vec![0u32; looked_at.n()]);
+        let (mut clashes, mut unit_sums) = (Clashes::new(units), UnitSums::new(units, k));
         for _ in 0..params.sweeps {
             let changed = passes.step(&ctx.pool, &centres, &mut labels) > 0;
             unit_passes.step(&ctx.pool, &centres, &mut found);
@@ -188,7 +188,7 @@ impl Lcc {
             let conflicts = placed.run(&order, &mut pairs, params.alpha);
             let mut unit_labels = placed.labels;
             let mut sums = passes.sums.clone();
-            moved.apply(&ctx.pool, units, &labels, &unit_labels, &mut sums);
+            unit_sums.add_to(&ctx.pool, units, &unit_labels, &mut sums);
             let label = |row: usize| match units.unit_of(row) {
                 FREE => labels[row],
                 unit => unit_labels[unit as usize],

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::trust::{self, Assessment, Distrusted, Settled, Trust};
 use super::{Model, number_by_first_row};
+use crate::blocks::extend::Moved;
 use crate::blocks::means::means;
 use crate::blocks::sizes;
 use crate::constraints::{Chunklets, ConstraintId, ConstraintSet, Kind, Violations};
@@ -194,11 +195,8 @@ impl Job {
             None => Settled::all(given.close_lenient(0.0)?.0),
             Some(looked) if trust == Trust::Hard => Settled::all(looked.chunklets()),
             Some(looked) => {
-                let judged = if chooses { trust::rows_to_judge(&lent)? } else { None };
-                match &judged {
-                    None => looked.settle(ctx, &lent, given, self.k, trust)?,
-                    Some(table) => looked.settle(ctx, &with_weights(table, data)?, given, self.k, trust)?,
-                }
+                let space = if chooses { trust::space_to_judge(&lent)? } else { Transform::Identity };
+                looked.settle(ctx, &Moved::new(&lent, &space)?.view()?, given, self.k, trust)?
             }
         };
         fits_sizes(&settled.chunklets)?;

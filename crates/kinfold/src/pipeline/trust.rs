@@ -24,7 +24,7 @@ use crate::constraints::{
     Repair, RepairOptions, feasible, repair, smallest_k,
 };
 use crate::context::RunContext;
-use crate::data::{Dataset, Float, Matrix, Scaling, Table};
+use crate::data::{Dataset, Float, Matrix, Scaling, Table, Transform};
 use crate::error::{Error, Result};
 use closure::Said;
 use scan::{Case, Ground};
@@ -183,13 +183,13 @@ impl Settled {
     }
 }
 
-/// The rows on which constraints are judged when the method chooses the representation by itself: standardised, or for
-/// sparse rows tf-idf where they are counts. `None` = as they are.
-pub(super) fn rows_to_judge<F: Float>(data: &Dataset<'_, F>) -> Result<Option<Table<F>>> {
+/// The space in which constraints are judged when the method chooses the representation by itself: standardised, or for
+/// sparse rows tf-idf where they are counts.
+pub(super) fn space_to_judge<F: Float>(data: &Dataset<'_, F>) -> Result<Transform> {
     if !data.is_sparse() {
-        return Scaling::Standard.fit(data)?.apply(data).map(Some);
+        return Scaling::Standard.fit(data);
     }
-    Scaling::TfIdf.fit(data).ok().map(|transform| transform.apply(data)).transpose()
+    Ok(Scaling::TfIdf.fit(data).unwrap_or_default())
 }
 
 /// Refuses what no trust can save among the constraints of at least this weight.
@@ -361,7 +361,9 @@ enum Sample {
 fn sample<F: Float>(ctx: &RunContext, data: &Dataset<'_, F>, given: &ConstraintSet) -> Result<Sample> {
     let n = data.n();
     if n <= MOST_ROWS {
-        return Ok(Sample::All);
+        // Rows on another scale must be copied to be looked at.
+        let stored = data.stored().1.is_none();
+        return Ok(if stored { Sample::All } else { Sample::Some((0..n).collect()) });
     }
     let mut bound = vec![false; n];
     pairs_that_count(given).for_each(|(_, p)| {
