@@ -14,6 +14,8 @@ use crate::context::RunContext;
 const LEAST_EVIDENCE: usize = 4;
 /// Restarts of a fit that is only there to be tested.
 const TEST_RESTARTS: usize = 2;
+/// Share of the tests passed above which nothing better is worth its price.
+const NEARLY_ALL: f64 = 0.98;
 /// Candidates that weigh less have no say.
 const LEAST_WEIGHT: f64 = 0.01;
 /// rows² × columns above which one neighbour search keeps all threads busy by itself.
@@ -87,6 +89,19 @@ pub struct Choice {
 }
 
 impl Choice {
+    fn of(tallies: &[Tally]) -> Choice {
+        let scores: Vec<f64> = tallies.iter().map(Tally::score).collect();
+        let mut best = 0;
+        for (i, score) in scores.iter().enumerate() {
+            if *score > scores[best] {
+                best = i;
+            }
+        }
+        let error = tallies[best].error();
+        let weights = scores.iter().map(|s| (-0.5 * ((scores[best] - s) / error).powi(2)).exp()).collect();
+        Choice { scores: scores.into_iter().map(Some).collect(), error, weights, best }
+    }
+
     /// Those that have a say, in order.
     pub fn members(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.weights.iter().copied().enumerate().filter(|(_, w)| *w > LEAST_WEIGHT)
@@ -102,6 +117,37 @@ pub fn by_holdout(
     candidates: &[Candidate],
     folds: usize,
 ) -> Option<Choice> {
+    tests(ctx, instance, chunklets, candidates, folds).map(|tallies| Choice::of(&tallies))
+}
+
+/// The same, but the others are tested only when the best of the first `simple` ones leaves room to be better.
+pub fn simple_first(
+    ctx: &RunContext,
+    instance: &Instance<'_>,
+    chunklets: &Chunklets,
+    candidates: &[Candidate],
+    simple: usize,
+    folds: usize,
+) -> Option<Choice> {
+    let mut tallies = tests(ctx, instance, chunklets, &candidates[..simple], folds)?;
+    let best = tallies.iter().map(Tally::score).fold(0.0, f64::max);
+    if best < NEARLY_ALL {
+        tallies.extend(tests(ctx, instance, chunklets, &candidates[simple..], folds).into_iter().flatten());
+    }
+    let mut choice = Choice::of(&tallies);
+    choice.scores.resize(candidates.len(), None);
+    choice.weights.resize(candidates.len(), 0.0);
+    Some(choice)
+}
+
+/// What came of every candidate.
+fn tests(
+    ctx: &RunContext,
+    instance: &Instance<'_>,
+    chunklets: &Chunklets,
+    candidates: &[Candidate],
+    folds: usize,
+) -> Option<Vec<Tally>> {
     if holdout::evidence(chunklets) < LEAST_EVIDENCE || candidates.len() < 2 {
         return None;
     }
@@ -123,19 +169,7 @@ pub fn by_holdout(
             tally.add(&Tally::new(split, &f.labels, instance.k, kinds));
         }
     }
-    if through == 0 {
-        return None;
-    }
-    let scores: Vec<f64> = tallies.iter().map(Tally::score).collect();
-    let mut best = 0;
-    for (i, score) in scores.iter().enumerate() {
-        if *score > scores[best] {
-            best = i;
-        }
-    }
-    let error = tallies[best].error();
-    let weights = scores.iter().map(|s| (-0.5 * ((scores[best] - s) / error).powi(2)).exp()).collect();
-    Some(Choice { scores: scores.into_iter().map(Some).collect(), error, weights, best })
+    (through > 0).then_some(tallies)
 }
 
 /// Without evidence: all weigh the same, and the one most like the others leads.

@@ -28,10 +28,10 @@ impl Clashes {
         Clashes { edges, component, members, row_of: vec![FREE; units.bound()], units: Vec::new() }
     }
 
-    /// Cannot-links between units with the same nearest centre.
-    pub(crate) fn find(&self, pool: &Pool, near: &[u32]) -> Vec<(u32, u32)> {
+    /// Cannot-links between units with the same label.
+    pub(crate) fn find(&self, pool: &Pool, labels: &[u32]) -> Vec<(u32, u32)> {
         let found = pool.map_chunks(self.edges.len(), 8192, |range| {
-            let clash = |&&(a, b): &&(u32, u32)| near[a as usize] == near[b as usize];
+            let clash = |&&(a, b): &&(u32, u32)| labels[a as usize] == labels[b as usize];
             self.edges[range].iter().filter(clash).copied().collect::<Vec<(u32, u32)>>()
         });
         found.concat()
@@ -51,10 +51,5 @@ impl Clashes {
         }
         self.units.sort_unstable();
         self.units.iter().enumerate().for_each(|(row, &u)| self.row_of[u as usize] = row as u32);
-    }
-
-    /// Cannot-links that a labelling of the units breaks.
-    pub(crate) fn broken(&self, labels: &[u32]) -> usize {
-        self.edges.iter().filter(|&&(a, b)| labels[a as usize] == labels[b as usize]).count()
     }
 }

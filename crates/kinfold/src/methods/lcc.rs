@@ -165,7 +165,8 @@ impl Lcc {
         let mut pairs = Pairs::new(units, params.lambda);
         let mut labels = vec![0u32; units.data.n()];
         let mut previous: Vec<u32> = Vec::new();
-        let (mut best, mut best_labels) = ((usize::MAX, f64::INFINITY), (labels.clone(), vec![0; units.bound()]));
+        // The centres stand for the labels of the rows, which are many.
+        let (mut best, mut kept) = ((usize::MAX, f64::INFINITY), (centres.clone(), vec![0; units.bound()]));
         let mut trace = Vec::new();
         let mut termination = Termination::MaxIterations;
         let (mut idle, mut calm) = (0, 0);
@@ -195,12 +196,12 @@ impl Lcc {
             };
             let cost = units.cost(&ctx.pool, &centres, &sums, label);
             trace.push(cost);
-            let broken = clashes.broken(&unit_labels);
+            let broken = clashes.find(&ctx.pool, &unit_labels).len();
             idle += 1;
             if (broken, cost) < best {
                 best = (broken, cost);
-                best_labels.0.copy_from_slice(&labels);
-                best_labels.1.copy_from_slice(&unit_labels);
+                kept.0.clone_from(&centres);
+                kept.1.copy_from_slice(&unit_labels);
                 idle = 0;
             }
             // The same labels again and no pull on the centres: further sweeps would be the same.
@@ -225,8 +226,8 @@ impl Lcc {
                 break;
             }
         }
-        let (mut labels, unit_labels) = best_labels;
-        units.spread(&unit_labels, &mut labels);
+        let mut labels = lloyd::assign_nearest(ctx, units.data, &kept.0);
+        units.spread(&kept.1, &mut labels);
         let (found, weights) = means::means(units.data, &labels, k);
         for c in (0..k).filter(|&c| weights[c] > 0.0) {
             centres.row_mut(c).copy_from_slice(found.row(c));

@@ -49,13 +49,15 @@ const WOULD_SHOW: f64 = 3.0;
 const MOST_DISTRUSTED: f64 = 0.25;
 /// Rows that are looked at when there are more: all constrained ones and a sample of the others.
 const MOST_ROWS: usize = 10_000;
-const LEAST_FREE: usize = 4_000;
+/// Of which free ones, as a part.
+const LEAST_FREE: f64 = 0.4;
 /// Constrained rows, and constraints × k, beyond which the rows are not asked.
 const MOST_BOUND: usize = 200_000;
 const MOST_WORK: usize = 1_000_000;
-/// Pairs beyond which some are asked first whether there is anything to doubt, and how many those are.
+/// Pairs beyond which some are asked first whether there is anything to doubt, how many those are, and of how many rows.
 const MANY: usize = 5_000;
-const SOME: usize = 2_000;
+const SOME: usize = 1_000;
+const SOME_ROWS: usize = 4_000;
 /// Time for a repair.
 const REPAIR: Duration = Duration::from_secs(10);
 
@@ -289,23 +291,25 @@ impl Looked {
             let drawn = ctx.rng("trust-pairs", 0).sample(pairs.len(), SOME);
             drawn.into_iter().for_each(|i| asked[pairs[i]] = true);
             let some = given.map_pairs(|i, p| Some(if asked[i] { *p } else { Pair { weight: 0.0, ..*p } }));
-            let found = self.assess_all(ctx, data, &some, k, trust)?;
+            let found = self.assess_on(SOME_ROWS, ctx, data, &some, k, trust)?;
             if found.verdict == Verdict::Hard && found.distrusted.is_empty() {
                 return Ok(found);
             }
         }
-        self.assess_all(ctx, data, given, k, trust)
+        self.assess_on(MOST_ROWS, ctx, data, given, k, trust)
     }
 
-    fn assess_all<F: Float>(
+    /// Asks about this many rows, or as many as are constrained.
+    fn assess_on<F: Float>(
         &self,
+        most_rows: usize,
         ctx: &RunContext,
         data: &Dataset<'_, F>,
         given: &ConstraintSet,
         k: usize,
         trust: Trust,
     ) -> Result<Assessment> {
-        let sampled = sample(ctx, data, given)?;
+        let sampled = sample(ctx, data, given, most_rows)?;
         match sampled {
             Sample::All => Judge::new(self, data, given, k, trust)?.decide(ctx),
             Sample::TooMany => {
@@ -358,9 +362,9 @@ enum Sample {
     TooMany,
 }
 
-fn sample<F: Float>(ctx: &RunContext, data: &Dataset<'_, F>, given: &ConstraintSet) -> Result<Sample> {
+fn sample<F: Float>(ctx: &RunContext, data: &Dataset<'_, F>, given: &ConstraintSet, most: usize) -> Result<Sample> {
     let n = data.n();
-    if n <= MOST_ROWS {
+    if n <= most {
         // Rows on another scale must be copied to be looked at.
         let stored = data.stored().1.is_none();
         return Ok(if stored { Sample::All } else { Sample::Some((0..n).collect()) });
@@ -377,7 +381,7 @@ fn sample<F: Float>(ctx: &RunContext, data: &Dataset<'_, F>, given: &ConstraintS
         return Ok(Sample::TooMany);
     }
     let free: Vec<usize> = (0..n).filter(|&i| !bound[i]).collect();
-    let wanted = MOST_ROWS.saturating_sub(count).max(LEAST_FREE);
+    let wanted = most.saturating_sub(count).max((LEAST_FREE * most as f64) as usize);
     let mut rows: Vec<usize> = (0..n).filter(|&i| bound[i]).collect();
     rows.extend(ctx.rng("trust-sample", 0).sample(free.len(), wanted).into_iter().map(|i| free[i]));
     rows.sort_unstable();
