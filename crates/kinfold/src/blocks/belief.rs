@@ -268,7 +268,7 @@ fn distance2(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// How to weigh rows and constraints.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// What a unit of squared distance is worth.
     pub sharpness: f64,
@@ -283,6 +283,8 @@ pub struct Settings {
 /// What one start led to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
+    /// What it was made with.
+    pub settings: Settings,
     /// Centres.
     pub centres: Matrix,
     /// Label probabilities, nodes × k.
@@ -321,6 +323,7 @@ pub fn fit<F: Float>(
 ) -> Fit {
     let (k, nodes, count) = (field.k, field.nodes.len(), network.factors.len());
     let mut f = Fit {
+        settings: *settings,
         centres: start.clone(),
         beliefs: vec![0.0; nodes * k],
         labels: Vec::new(),

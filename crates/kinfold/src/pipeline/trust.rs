@@ -17,7 +17,7 @@ use std::time::Duration;
 
 pub use evidence::Distrusted;
 
-use crate::blocks::belief::{Factor, Fit, Network, odds};
+use crate::blocks::belief::{self, Factor, Field, Fit, Network, Settings, odds};
 use crate::blocks::lloyd::assign_nearest;
 use crate::constraints::{
     Chunklets, Conflicts, ConstraintId, ConstraintSet, Dropped, Feasibility, FeasibleOptions, Infeasible, Kind, Pair,
@@ -37,10 +37,12 @@ const PRIORS: [f64; 3] = [0.35, 0.45, 0.2];
 /// again is cheap; plus this much per constraint beyond the first hundred, because no cluster model fits classes exactly.
 const EVIDENCE: f64 = -1.0;
 const MISFIT: f64 = 0.015;
-/// More evidence that it takes to leave suspects out although nothing contradicts them, and (k − 2)² more with more than
-/// two clusters, which no round model fits exactly: none of 150 clean sets was doubted, 12 of 58 with 10 % of errors were
-/// found (10 data sets). Sparse rows (text) never suffice: clean sets on text were doubted.
+/// More evidence that it takes to leave suspects out although nothing contradicts them, plus this much per constraint with
+/// six clusters or more (between two and six in proportion), which no round model fits exactly: clean sets of 14 data sets
+/// reached .065 per constraint (yeast, k = 10), most of them far less. Sparse rows (text) never suffice: clean sets on text
+/// were doubted.
 const TO_ACT: f64 = 4.5;
+const TO_ACT_EACH: f64 = 0.06;
 /// Below this many pairs only contradictions count.
 const FEW: usize = 30;
 /// Contradictions that 5 % of errors would make, from which on none at all is proof enough.
@@ -285,18 +287,48 @@ impl Looked {
         trust: Trust,
     ) -> Result<Assessment> {
         let pairs: Vec<usize> = pairs_that_count(given).map(|(i, _)| i).collect();
-        if trust == Trust::Auto && self.keepable(k) && pairs.len() > MANY {
+        let too_many = pairs.len() * k > MOST_WORK || 2 * pairs.len() > MOST_BOUND;
+        let ask_some = self.keepable(k) || (too_many && self.infeasible.is_none());
+        if trust == Trust::Auto && ask_some && pairs.len() > MANY {
             // Evidence grows with every pair: if some thousands show no errors, the others hide few.
             let mut asked = vec![false; given.pairs().len()];
             let drawn = ctx.rng("trust-pairs", 0).sample(pairs.len(), SOME);
             drawn.into_iter().for_each(|i| asked[pairs[i]] = true);
             let some = given.map_pairs(|i, p| Some(if asked[i] { *p } else { Pair { weight: 0.0, ..*p } }));
-            let found = self.assess_on(SOME_ROWS, ctx, data, &some, k, trust)?;
+            let (found, used) = self.assess_on(SOME_ROWS, ctx, data, &some, k, trust)?;
             if found.verdict == Verdict::Hard && found.distrusted.is_empty() {
                 return Ok(found);
             }
+            if let Some(used) = used.filter(|_| too_many) {
+                return self.by_the_same(ctx, data, given, k, found, &used);
+            }
         }
-        self.assess_on(MOST_ROWS, ctx, data, given, k, trust)
+        Ok(self.assess_on(MOST_ROWS, ctx, data, given, k, trust)?.0)
+    }
+
+    /// Some constraints showed errors, and there are too many for another look like that one: what it found about rows
+    /// and error rate judges them all.
+    fn by_the_same<F: Float>(
+        &self,
+        ctx: &RunContext,
+        data: &Dataset<'_, F>,
+        given: &ConstraintSet,
+        k: usize,
+        found: Assessment,
+        used: &Used,
+    ) -> Result<Assessment> {
+        let bound = constrained(data.n(), given);
+        let rows: Vec<usize> = (0..data.n()).filter(|&i| bound[i]).collect();
+        let part = Part::new(data, given, rows)?;
+        let view = part.view()?;
+        let judge = Judge::new(self, &view, &part.given, k, Trust::Auto)?;
+        let settings = Settings { max_iter: 1, ..used.settings };
+        let fit = belief::fit(ctx, &Field::new(&view, &judge.nodes, k), &judge.network, &settings, &used.centres);
+        let kept = found.verdict == Verdict::Hard;
+        let suspects = judge.distrusted(&fit, used.variance).into_iter();
+        let mut distrusted: Vec<Distrusted> = suspects.map(|d| Distrusted { kept, ..d }).collect();
+        part.to_all(&mut distrusted);
+        Ok(Assessment { distrusted, labels: None, ..found })
     }
 
     /// Asks about this many rows, or as many as are constrained.
@@ -308,33 +340,57 @@ impl Looked {
         given: &ConstraintSet,
         k: usize,
         trust: Trust,
-    ) -> Result<Assessment> {
+    ) -> Result<(Assessment, Option<Used>)> {
         let sampled = sample(ctx, data, given, most_rows)?;
         match sampled {
-            Sample::All => Judge::new(self, data, given, k, trust)?.decide(ctx),
+            Sample::All => {
+                let mut judge = Judge::new(self, data, given, k, trust)?;
+                Ok((judge.decide(ctx)?, judge.used))
+            }
             Sample::TooMany => {
-                Judge::new(self, data, given, k, trust)?.without_rows(ctx, "too many to weigh one by one")
+                let judge = Judge::new(self, data, given, k, trust)?;
+                Ok((judge.without_rows(ctx, "too many to weigh one by one")?, None))
             }
             Sample::Some(rows) => {
-                let table = Table::select(data, &rows);
-                let weights: Option<Vec<f64>> = data.weights().map(|w| rows.iter().map(|&i| w[i]).collect());
-                let view = match &weights {
-                    Some(w) => table.lend().with_weights(w)?,
-                    None => table.lend(),
-                };
-                let near = localised(given, &rows)?;
-                let mut judge = Judge::new(self, &view, &near, k, trust)?;
+                let part = Part::new(data, given, rows)?;
+                let view = part.view()?;
+                let mut judge = Judge::new(self, &view, &part.given, k, trust)?;
                 let mut found = judge.decide(ctx)?;
-                for d in &mut found.distrusted {
-                    (d.a, d.b) = (rows[d.a as usize] as u32, rows[d.b as usize] as u32);
-                }
-                if let (Some(labels), Some(centres)) = (&mut found.labels, &judge.centres) {
-                    let mut all = assign_nearest(ctx, data, centres);
-                    rows.iter().zip(labels.iter()).for_each(|(&row, &l)| all[row] = l);
+                part.to_all(&mut found.distrusted);
+                if let (Some(labels), Some(used)) = (&mut found.labels, &judge.used) {
+                    let mut all = assign_nearest(ctx, data, &used.centres);
+                    part.rows.iter().zip(labels.iter()).for_each(|(&row, &l)| all[row] = l);
                     *labels = all;
                 }
-                Ok(found)
+                Ok((found, judge.used))
             }
+        }
+    }
+}
+
+/// Some rows and what is said about them.
+struct Part<F> {
+    rows: Vec<usize>,
+    table: Table<F>,
+    weights: Option<Vec<f64>>,
+    given: ConstraintSet,
+}
+
+impl<F: Float> Part<F> {
+    fn new(data: &Dataset<'_, F>, given: &ConstraintSet, rows: Vec<usize>) -> Result<Part<F>> {
+        let weights = data.weights().map(|w| rows.iter().map(|&i| w[i]).collect());
+        Ok(Part { table: Table::select(data, &rows), weights, given: localised(given, &rows)?, rows })
+    }
+    fn view(&self) -> Result<Dataset<'_, F>> {
+        match &self.weights {
+            Some(w) => self.table.lend().with_weights(w),
+            None => Ok(self.table.lend()),
+        }
+    }
+    /// From numbers of rows here to those of all rows.
+    fn to_all(&self, distrusted: &mut [Distrusted]) {
+        for d in distrusted {
+            (d.a, d.b) = (self.rows[d.a as usize] as u32, self.rows[d.b as usize] as u32);
         }
     }
 }
@@ -355,6 +411,18 @@ pub fn assess<F: Float>(
     looked.assess(ctx, data, given, k, trust)
 }
 
+/// Rows about which something is said.
+fn constrained(n: usize, given: &ConstraintSet) -> Vec<bool> {
+    let mut bound = vec![false; n];
+    pairs_that_count(given).for_each(|(_, p)| {
+        bound[p.a as usize] = true;
+        bound[p.b as usize] = true;
+    });
+    given.sets().iter().for_each(|s| s.members.iter().for_each(|&row| bound[row as usize] = true));
+    given.labels().iter().for_each(|l| l.rows.iter().for_each(|&(row, _)| bound[row as usize] = true));
+    bound
+}
+
 /// Which rows to look at.
 enum Sample {
     All,
@@ -369,13 +437,7 @@ fn sample<F: Float>(ctx: &RunContext, data: &Dataset<'_, F>, given: &ConstraintS
         let stored = data.stored().1.is_none();
         return Ok(if stored { Sample::All } else { Sample::Some((0..n).collect()) });
     }
-    let mut bound = vec![false; n];
-    pairs_that_count(given).for_each(|(_, p)| {
-        bound[p.a as usize] = true;
-        bound[p.b as usize] = true;
-    });
-    given.sets().iter().for_each(|s| s.members.iter().for_each(|&row| bound[row as usize] = true));
-    given.labels().iter().for_each(|l| l.rows.iter().for_each(|&(row, _)| bound[row as usize] = true));
+    let bound = constrained(n, given);
     let count = bound.iter().filter(|b| **b).count();
     if count > MOST_BOUND {
         return Ok(Sample::TooMany);
@@ -436,8 +498,22 @@ struct Judge<'a, F> {
     /// Cannot-links inside a node: certainly wrong if the node is right.
     inside: Vec<u32>,
     said: Vec<Said>,
-    /// Centres of the fit that was used.
-    centres: Option<Matrix>,
+    /// The fit that was used.
+    used: Option<Used>,
+}
+
+/// What a fit to some constraints says about others.
+struct Used {
+    centres: Matrix,
+    settings: Settings,
+    /// Mean squared distance of a row to its centre.
+    variance: f64,
+}
+
+impl Used {
+    fn new(fit: &Fit, variance: f64) -> Used {
+        Used { centres: fit.centres.clone(), settings: fit.settings, variance }
+    }
 }
 
 impl<'a, F: Float> Judge<'a, F> {
@@ -475,7 +551,7 @@ impl<'a, F: Float> Judge<'a, F> {
         let believed = nodes.graph().edges();
         factors.extend(believed.map(|(a, b)| Factor { a, b, kind: Kind::CannotLink, doubt: 0.0, believed: true }));
         let network = Network::new(nodes.len(), factors);
-        Ok(Judge { looked, data, given, k, trust, nodes, dropped, network, pair_of, inside, said, centres: None })
+        Ok(Judge { looked, data, given, k, trust, nodes, dropped, network, pair_of, inside, said, used: None })
     }
 
     fn decide(&mut self, ctx: &RunContext) -> Result<Assessment> {
@@ -527,7 +603,7 @@ impl<'a, F: Float> Judge<'a, F> {
         let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let evidence = largest + terms.iter().map(|t| (t - largest).exp()).sum::<f64>().ln() - clean;
         let needed = EVIDENCE + (MISFIT * (self.said.len() as f64 - 100.0)).max(0.0);
-        let distrusted = self.distrusted(fit, &ground);
+        let distrusted = self.distrusted(fit, ground.variance);
         let too_many = distrusted.len() as f64 > MOST_DISTRUSTED * self.said.len() as f64;
         let rate = fit.wrong[..self.pair_of.len()].iter().sum::<f64>() + self.inside.len() as f64;
         let rate = rate / self.said.len().max(1) as f64;
@@ -556,7 +632,7 @@ impl<'a, F: Float> Judge<'a, F> {
             sure(
                 "the rows disagree with too many of them to blame the constraints: another scaling may help".to_owned(),
             )
-        } else if !self.data.is_sparse() && evidence >= needed + TO_ACT + (self.k as f64 - 2.0).powi(2) {
+        } else if !self.data.is_sparse() && evidence >= needed + self.to_act() {
             Assessment::new(
                 Verdict::Noisy,
                 format!("the rows and the rest of the constraints speak against them (log odds {evidence:.0})"),
@@ -567,6 +643,7 @@ impl<'a, F: Float> Judge<'a, F> {
             found.distrusted = distrusted.into_iter().map(|d| Distrusted { kept: true, ..d }).collect();
             found.evidence = Some(evidence);
             found.error_rate = Some(rate);
+            self.used = Some(Used::new(fit, ground.variance));
             return Ok(found);
         };
         found.contradictions = contradictions;
@@ -575,7 +652,7 @@ impl<'a, F: Float> Judge<'a, F> {
             // Answers that were given with doubt are left out when they are more probably wrong than right.
             let clean = scan.best_at(0);
             let unsure = |d: &Distrusted| self.given.weight(d.id).is_finite() && d.probability_wrong > 0.5;
-            found.distrusted = self.distrusted(clean, &ground).into_iter().filter(unsure).collect();
+            found.distrusted = self.distrusted(clean, ground.variance).into_iter().filter(unsure).collect();
             found.error_rate = Some(0.0);
             return Ok(found);
         }
@@ -587,13 +664,18 @@ impl<'a, F: Float> Judge<'a, F> {
                 cost[i as usize] = ((1.0 - fit.wrong[s]) / fit.wrong[s].max(1e-9)).ln().clamp(0.05, 20.0);
             }
             found.distrusted = repaired(self.given, self.k, Some(30.0), |i| cost[i])?;
-            self.explain(&mut found.distrusted, fit, &ground);
+            self.explain(&mut found.distrusted, fit, ground.variance);
             return Ok(found);
         }
         found.distrusted = distrusted;
         found.labels = Some(self.labels(fit));
-        self.centres = Some(fit.centres.clone());
+        self.used = Some(Used::new(fit, ground.variance));
         Ok(found)
+    }
+
+    fn to_act(&self) -> f64 {
+        let several = ((self.k as f64 - 2.0) / 4.0).clamp(0.0, 1.0);
+        TO_ACT + TO_ACT_EACH * several * self.said.len() as f64
     }
 
     fn case(&self) -> Case<'_, F> {
@@ -629,11 +711,11 @@ impl<'a, F: Float> Judge<'a, F> {
         };
         let (fit, _) = scan.pick(&[(0, 0.0)]);
         let mut found = Assessment::new(Verdict::Soft, "each is weighed as given");
-        found.distrusted = self.distrusted(fit, &ground);
+        found.distrusted = self.distrusted(fit, ground.variance);
         let wrong = fit.wrong[..self.pair_of.len()].iter().sum::<f64>() + self.inside.len() as f64;
         found.error_rate = Some(wrong / self.said.len().max(1) as f64);
         found.labels = Some(self.labels(fit));
-        self.centres = Some(fit.centres.clone());
+        self.used = Some(Used::new(fit, ground.variance));
         Ok(found)
     }
 
@@ -661,7 +743,7 @@ impl<'a, F: Float> Judge<'a, F> {
     }
 
     /// More probably wrong than right, or broken by the most probable labels: all others hold together.
-    fn distrusted(&self, fit: &Fit, ground: &Ground) -> Vec<Distrusted> {
+    fn distrusted(&self, fit: &Fit, variance: f64) -> Vec<Distrusted> {
         let factors = self.network.factors();
         let mut out = self.dropped.clone();
         for (s, &i) in self.pair_of.iter().enumerate() {
@@ -672,7 +754,7 @@ impl<'a, F: Float> Judge<'a, F> {
             }
         }
         out.extend(self.inside.iter().map(|&i| self.distrust(i)));
-        self.explain(&mut out, fit, ground);
+        self.explain(&mut out, fit, variance);
         out.sort_by(|x, y| y.probability_wrong.total_cmp(&x.probability_wrong).then(x.id.cmp(&y.id)));
         out
     }
@@ -696,7 +778,7 @@ impl<'a, F: Float> Judge<'a, F> {
     }
 
     /// Fills in what the fit says about pairs.
-    fn explain(&self, distrusted: &mut [Distrusted], fit: &Fit, ground: &Ground) {
+    fn explain(&self, distrusted: &mut [Distrusted], fit: &Fit, variance: f64) {
         let mut point = vec![0.0; self.data.dims()];
         for d in distrusted.iter_mut() {
             let ConstraintId::Pair(i) = d.id else { continue };
@@ -707,7 +789,7 @@ impl<'a, F: Float> Judge<'a, F> {
             }
             point.fill(0.0);
             self.data.add_row(d.a as usize, 1.0, &mut point);
-            d.sigmas = (self.data.distance2(d.b as usize, &point) / (2.0 * ground.variance)).sqrt();
+            d.sigmas = (self.data.distance2(d.b as usize, &point) / (2.0 * variance)).sqrt();
         }
         evidence::chains(self.given, &self.nodes, distrusted);
     }

@@ -282,3 +282,37 @@ fn many_rows_are_judged_on_a_sample() {
         assert!(d.a as usize >= shift && d.b as usize >= shift);
     }
 }
+
+#[test]
+fn errors_among_more_constraints_than_can_be_weighed_one_by_one_are_still_found() {
+    let (n, k) = (400_000, 20);
+    let (rows, truth) = blobs(n, 3, k, 0.3, 5);
+    let data = Dataset::dense(&rows, 3).unwrap();
+    let mut rng = Rng::stream(9, "many pairs", 0);
+    let mut flipped = Vec::new();
+    let mut given = ConstraintSet::new(n);
+    for _ in 0..MOST_WORK / k + 2000 {
+        let a = rng.below(n - k);
+        // The next of the same blob, or any row.
+        let b = if rng.below(2) == 0 { a + k } else { rng.below(n) };
+        if a == b {
+            continue;
+        }
+        let wrong = rng.below(12) == 0;
+        let same = (truth[a] == truth[b]) != wrong;
+        given.add_pair(if same { MustLink } else { CannotLink }, a, b).unwrap();
+        flipped.push(wrong);
+    }
+    let found = assess(&ctx(), &data, &given, k, Trust::Auto).unwrap();
+    assert_eq!(found.verdict, Verdict::Noisy, "{}", found.reason);
+    // What is believed holds together.
+    found.believed(&given).close().unwrap();
+    let right =
+        found.distrusted.iter().filter(|d| matches!(d.id, ConstraintId::Pair(i) if flipped[i as usize])).count();
+    let wrong = flipped.iter().filter(|w| **w).count();
+    assert!(
+        10 * right > 9 * wrong && 10 * right > 9 * found.distrusted.len(),
+        "{right} {wrong} {}",
+        found.distrusted.len()
+    );
+}
