@@ -32,15 +32,16 @@ const FITTED_AGAIN: usize = 3;
 const LANDMARKS: usize = 4000;
 /// Beyond this many clusters a sample cannot tell candidates apart.
 const MOST_CLUSTERS: usize = 200;
-/// All data up to this many rows are tested in ten folds, larger ones in five.
+/// All data up to this many rows are tested in ten folds, larger ones in five, those of which a sample is looked at in three.
 const SMALL: usize = 300;
+const FOLDS_OF_SAMPLE: usize = 3;
 
 crate::params! {
     /// Parameters of `fold`.
     pub struct FoldParams {
         /// Starts of k-means in each candidate.
         restarts: usize = 6, 1 => 10_000;
-        /// Parts into which the constrained rows are split to score the candidates; 0 = 10 for small data, else 5.
+        /// Parts into which the constrained rows are split to score the candidates; 0 = 10 for small data, 3 for large, else 5.
         folds: usize = 0, 0 => 100;
         /// Rows on which the candidates are scored at most; a larger file is sampled, constrained rows first.
         sample: usize = 2000, 50 => 100_000;
@@ -352,7 +353,8 @@ impl<F: Float> Work<'_, F> {
         let rows = sample::constrained_first(self.chunklets, self.params.sample.max(20 * k), &mut ctx.rng("sample", 0));
         let some = self.part(Some(&rows))?;
         let all = self.offered(&some, true);
-        let (simple, folds) = (all.iter().filter(|c| c.form.is_linear()).count(), self.folds(rows.len()));
+        let folds = if self.params.folds == 0 { FOLDS_OF_SAMPLE } else { self.params.folds.max(2) };
+        let simple = all.iter().filter(|c| c.form.is_linear()).count();
         let tested = choose::simple_first(ctx, &some.instance(k), &some.chunklets, &all, simple, folds);
         let choice = tested.unwrap_or_else(|| {
             let mut weights = vec![0.0; all.len()];
@@ -366,6 +368,7 @@ impl<F: Float> Work<'_, F> {
         let good = |i: &usize| choice.scores[*i].zip(top).is_some_and(|(s, t)| s >= t - choice.error);
         let picked = (0..all.len()).find(good).unwrap_or(choice.best);
         drop(some);
+        ctx.progress("fitting all rows", 0, None);
 
         let rows = sample::constrained_first(self.chunklets, LANDMARKS.max(20 * k), &mut ctx.rng("sample", 1));
         let part = self.part(Some(&rows))?;
