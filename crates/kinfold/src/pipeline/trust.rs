@@ -37,12 +37,13 @@ const PRIORS: [f64; 3] = [0.35, 0.45, 0.2];
 /// again is cheap; plus this much per constraint beyond the first hundred, because no cluster model fits classes exactly.
 const EVIDENCE: f64 = -1.0;
 const MISFIT: f64 = 0.015;
-/// More evidence that it takes to leave suspects out although nothing contradicts them, plus this much per constraint with
-/// six clusters or more (between two and six in proportion), which no round model fits exactly: clean sets of 14 data sets
-/// reached .065 per constraint (yeast, k = 10), most of them far less. Sparse rows (text) never suffice: clean sets on text
-/// were doubted.
+/// More evidence that it takes to leave suspects out although nothing contradicts them; with more than two clusters, which
+/// no round model fits exactly, (k − 2)² more, at most `MOST_MISFIT`, or `MISFIT_EACH` per constraint (from six clusters
+/// on, before that in proportion), whichever is more: clean sets of 14 data sets reached .065 per constraint (yeast,
+/// k = 10), most of them far less. Sparse rows (text) never suffice: clean sets on text were doubted.
 const TO_ACT: f64 = 4.5;
-const TO_ACT_EACH: f64 = 0.06;
+const MOST_MISFIT: f64 = 16.0;
+const MISFIT_EACH: f64 = 0.07;
 /// Below this many pairs only contradictions count.
 const FEW: usize = 30;
 /// Contradictions that 5 % of errors would make, from which on none at all is proof enough.
@@ -674,8 +675,9 @@ impl<'a, F: Float> Judge<'a, F> {
     }
 
     fn to_act(&self) -> f64 {
-        let several = ((self.k as f64 - 2.0) / 4.0).clamp(0.0, 1.0);
-        TO_ACT + TO_ACT_EACH * several * self.said.len() as f64
+        let more = self.k as f64 - 2.0;
+        let each = MISFIT_EACH * (more / 4.0).min(1.0) * self.said.len() as f64;
+        TO_ACT + (more * more).min(MOST_MISFIT).max(each)
     }
 
     fn case(&self) -> Case<'_, F> {
