@@ -272,7 +272,7 @@ impl Looked {
         let too_many = pairs.len() * k > MOST_WORK || 2 * pairs.len() > MOST_BOUND;
         let ask_some = self.keepable(k) || (too_many && self.infeasible.is_none());
         if trust == Trust::Auto && ask_some && pairs.len() > MANY {
-            // Evidence grows with every pair: if some thousands show no errors, the others hide few.
+            // Evidence grows with every pair: if a thousand show no errors, the others hide few.
             let mut asked = vec![false; given.pairs().len()];
             let drawn = ctx.rng("trust-pairs", 0).sample(pairs.len(), SOME);
             drawn.into_iter().for_each(|i| asked[pairs[i]] = true);
