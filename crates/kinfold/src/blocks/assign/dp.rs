@@ -1,6 +1,7 @@
 //! Exact dynamic programming: forests in O(V·k), and bucket elimination for components of small width.
 //! Forest: a child's message to its parent is its minimum, raised at one single cluster (its own favourite).
-//! Elimination: vertices leave by smallest table; cost Σ_v Π sizes of the clusters left to v and its later neighbours.
+//! Elimination: vertices leave by smallest table; cost Σ_v Π sizes of the clusters left to v and its later neighbours, of
+//! which states that break a hard edge inside the scope are skipped (a clique of k leaves k! of k^k).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -176,9 +177,9 @@ impl Plan {
                 .collect();
             let mut table = vec![f64::INFINITY; size];
             let mut choice = vec![0u32; size];
-            scope.iter().for_each(|&u| value[u as usize] = 0);
+            let mut states = States::new(net, scope, domains);
             let mut row = vec![0.0; domains[v].len()];
-            for index in 0..size {
+            while let Some(index) = states.next(&mut value) {
                 for (x, &c) in row.iter_mut().zip(&domains[v]) {
                     *x = costs[v * k + c as usize];
                 }
@@ -197,13 +198,6 @@ impl Plan {
                 let (at, first, _) = super::net::two_smallest(&row);
                 table[index] = first;
                 choice[index] = at as u32;
-                for &u in scope.iter().rev() {
-                    value[u as usize] += 1;
-                    if value[u as usize] < domains[u as usize].len() {
-                        break;
-                    }
-                    value[u as usize] = 0;
-                }
             }
             choices.push(choice);
             match scope.iter().min_by_key(|&&u| rank[u as usize]) {
@@ -220,5 +214,69 @@ impl Plan {
             out[*v as usize] = domains[*v as usize][value[*v as usize]];
         }
         Some(total)
+    }
+}
+
+/// The states of a scope that break no hard edge inside it, in the order of its table, the last vertex fastest.
+struct States<'a> {
+    scope: &'a [u32],
+    domains: &'a [Vec<u32>],
+    /// Earlier vertices from which each must differ.
+    apart: Vec<Vec<usize>>,
+    strides: Vec<usize>,
+    /// Where the table goes on; `None` at the start.
+    index: Option<usize>,
+}
+
+impl<'a> States<'a> {
+    fn new(net: &Net, scope: &'a [u32], domains: &'a [Vec<u32>]) -> Self {
+        let earlier = |p: usize| net.hard(scope[p] as usize).filter(|u| scope[..p].contains(&(*u as u32))).collect();
+        let mut strides = vec![1; scope.len()];
+        for p in (1..scope.len()).rev() {
+            strides[p - 1] = strides[p] * domains[scope[p] as usize].len();
+        }
+        States { scope, domains, apart: (0..scope.len()).map(earlier).collect(), strides, index: None }
+    }
+
+    /// Sets the values of the next state (positions in the domains) and gives its place in the table.
+    fn next(&mut self, value: &mut [usize]) -> Option<usize> {
+        let mut changed = 0;
+        match self.index {
+            None => {
+                if self.scope.iter().any(|&u| self.domains[u as usize].is_empty()) {
+                    return None;
+                }
+                self.scope.iter().for_each(|&u| value[u as usize] = 0);
+                self.index = Some(0);
+            }
+            Some(_) => changed = self.advance(self.scope.len(), value)?,
+        }
+        // Everything behind `changed` is at its first value here, so a clash rules out all that begins like this.
+        while let Some(p) = (changed..self.scope.len()).find(|&p| self.clashes(p, value)) {
+            changed = self.advance(p + 1, value)?;
+        }
+        self.index
+    }
+
+    /// Moves on among the first `len` vertices; which one changed.
+    fn advance(&mut self, len: usize, value: &mut [usize]) -> Option<usize> {
+        for p in (0..len).rev() {
+            let u = self.scope[p] as usize;
+            value[u] += 1;
+            if value[u] < self.domains[u].len() {
+                let past: usize =
+                    (p + 1..len).map(|q| self.strides[q] * (self.domains[self.scope[q] as usize].len() - 1)).sum();
+                self.index = self.index.map(|i| i + self.strides[p] - past);
+                return Some(p);
+            }
+            value[u] = 0;
+        }
+        None
+    }
+
+    fn clashes(&self, p: usize, value: &[usize]) -> bool {
+        let cluster = |u: usize| self.domains[u][value[u]];
+        let own = cluster(self.scope[p] as usize);
+        self.apart[p].iter().any(|&u| cluster(u) == own)
     }
 }
