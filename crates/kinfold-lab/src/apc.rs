@@ -241,7 +241,7 @@ impl ApcSuite {
                 task: task.clone(),
                 points: run.points.iter().filter_map(|p| nmi(p).map(|v| (p.asked, v))).collect(),
                 choosing: run.choosing.as_secs_f64(),
-                fit: run.clustering.as_secs_f64() / run.points.len().max(1) as f64,
+                fit: run.clustering.as_secs_f64() / run.fits.max(1) as f64,
             })
         };
         let done = Pool::new(self.threads).map(tasks.len(), |t| {

@@ -15,6 +15,8 @@ const NEIGHBOURS: usize = 10;
 const SCALE_AT: usize = 7;
 /// Rows whose distances to all others are held at once.
 const BLOCK: usize = 64;
+/// Distances that are looked at together.
+const STRIDE: usize = 32;
 
 /// Up to ten neighbours of every row with their affinities.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,20 +82,28 @@ fn nearest(x: &Matrix, centred: &Matrix, norms: &[f64], rows: Range<usize>, per_
     let mut best: Vec<(f64, u32)> = Vec::with_capacity(per_row + 1);
     for (i, products) in rows.zip(products.chunks_exact(n)) {
         best.clear();
-        for (j, (&p, &norm)) in products.iter().zip(norms).enumerate() {
-            let both = norms[i] + norm;
-            let mut d = both - 2.0 * p;
-            if best.len() == per_row && d >= best[per_row - 1].0 || j == i {
+        let own = norms[i];
+        let distance = |p: f64, norm: f64| own + norm - 2.0 * p;
+        for (start, (products, norms)) in (0..).step_by(STRIDE).zip(products.chunks(STRIDE).zip(norms.chunks(STRIDE))) {
+            // Most stretches hold nothing near enough: one look without branches.
+            let bar = if best.len() == per_row { best[per_row - 1].0 } else { f64::INFINITY };
+            if !products.iter().zip(norms).fold(false, |any, (&p, &norm)| any | (distance(p, norm) < bar)) {
                 continue;
             }
-            if d < 1e-9 * both {
-                // Nothing but rounding is left of the expansion.
-                d = x.row(i).iter().zip(x.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
-            }
-            let at = best.partition_point(|b| b.0 <= d);
-            if at < per_row {
-                best.truncate(per_row - 1);
-                best.insert(at, (d, j as u32));
+            for (j, (&p, &norm)) in (start..).zip(products.iter().zip(norms)) {
+                let mut d = distance(p, norm);
+                if best.len() == per_row && d >= best[per_row - 1].0 || j == i {
+                    continue;
+                }
+                if d < 1e-9 * (own + norm) {
+                    // Nothing but rounding is left of the expansion.
+                    d = x.row(i).iter().zip(x.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
+                }
+                let at = best.partition_point(|b| b.0 <= d);
+                if at < per_row {
+                    best.truncate(per_row - 1);
+                    best.insert(at, (d, j as u32));
+                }
             }
         }
         out.extend_from_slice(&best);

@@ -16,18 +16,30 @@ const DENSE: usize = 150;
 pub fn embed(votes: &Votes, chunklets: &Chunklets, wanted: usize, rng: &mut Rng) -> Result<Matrix> {
     let m = chunklets.len();
     let graph = chunklets.graph();
-    let links: Vec<Vec<(u32, f64)>> =
-        (0..m).map(|u| votes.of(u).iter().copied().filter(|e| !graph.has_edge(u as u32, e.0)).collect()).collect();
-    let root: Vec<f64> =
-        (0..m).map(|u| 1.0 / (votes.own[u] + links[u].iter().map(|e| e.1).sum::<f64>()).max(1e-9).sqrt()).collect();
+    // The links that are left, row after row.
+    let mut starts = vec![0usize];
+    let mut links: Vec<(u32, f64)> = Vec::new();
+    for u in 0..m {
+        links.extend(votes.of(u).iter().filter(|e| !graph.has_edge(u as u32, e.0)));
+        starts.push(links.len());
+    }
+    let root: Vec<f64> = (0..m)
+        .map(|u| {
+            let degree = votes.own[u] + links[starts[u]..starts[u + 1]].iter().map(|e| e.1).sum::<f64>();
+            1.0 / degree.max(1e-9).sqrt()
+        })
+        .collect();
+    for u in 0..m {
+        links[starts[u]..starts[u + 1]].iter_mut().for_each(|(v, w)| *w *= root[u] * root[*v as usize]);
+    }
     // (A + I) / 2 has the same eigenvectors and no negative eigenvalue, which power steps need.
     let apply = |x: &[f64], y: &mut [f64]| {
         for u in 0..m {
-            let mut sum = votes.own[u] * root[u] * x[u];
-            for &(v, w) in &links[u] {
-                sum += w * root[v as usize] * x[v as usize];
+            let mut sum = (votes.own[u] * root[u] * root[u] + 1.0) * x[u];
+            for &(v, w) in &links[starts[u]..starts[u + 1]] {
+                sum += w * x[v as usize];
             }
-            y[u] = 0.5 * (sum * root[u] + x[u]);
+            y[u] = 0.5 * sum;
         }
     };
     let vectors = leading_eigenvectors(m, wanted, DENSE, rng, &apply)?;

@@ -65,6 +65,8 @@ pub struct Simulated {
     pub choosing: Duration,
     /// Time spent on clustering.
     pub clustering: Duration,
+    /// How often it was done.
+    pub fits: usize,
     /// Questions asked in all, less than the budget when the strategy ended.
     pub asked: usize,
 }
@@ -106,12 +108,13 @@ impl Simulation {
         };
         let oracle = Oracle { seed: ctx.seed, ..self.oracle };
         let mut dialogue = Dialogue::new(conduct, ground.clone(), ConstraintSet::new(n))?;
-        let mut out = Simulated { points: Vec::new(), choosing: Duration::ZERO, clustering: Duration::ZERO, asked: 0 };
+        let mut out =
+            Simulated { points: Vec::new(), choosing: Duration::ZERO, clustering: Duration::ZERO, fits: 0, asked: 0 };
         let (mut wrong, mut done) = (0, false);
         let mut latest: Option<(u64, Vec<u32>)> = None;
         loop {
             if out.asked.is_multiple_of(self.every.max(1)) || out.asked >= self.budget || done {
-                let labels = self.labels(ctx, data, &dialogue, &mut latest, &mut out.clustering)?;
+                let labels = self.labels(ctx, data, &dialogue, &mut latest, &mut out)?;
                 let scores = score_all(&Scored { labels: &labels, truth: Some(truth), constraints: None });
                 let (same, different) = dialogue.known().entailed();
                 out.points.push(Point { asked: out.asked, scores, entailed: same + different, wrong });
@@ -127,7 +130,7 @@ impl Simulation {
                     Next::Ask(question) => break Some(question),
                     Next::Done(_) => break None,
                     Next::Refit => {
-                        let labels = self.labels(ctx, data, &dialogue, &mut latest, &mut out.clustering)?;
+                        let labels = self.labels(ctx, data, &dialogue, &mut latest, &mut out)?;
                         dialogue.give_partition(labels, dialogue.known().answers())?;
                     }
                 }
@@ -155,7 +158,7 @@ impl Simulation {
         data: &Dataset<'_, F>,
         dialogue: &Dialogue,
         latest: &mut Option<(u64, Vec<u32>)>,
-        time: &mut Duration,
+        out: &mut Simulated,
     ) -> Result<Vec<u32>> {
         let answers = dialogue.known().answers();
         if let Some((at, labels)) = latest
@@ -165,7 +168,8 @@ impl Simulation {
         }
         let begun = Instant::now();
         let labels = fit_anyway(&self.job, &ctx.quiet(), data, &dialogue.constraints()?)?;
-        *time += begun.elapsed();
+        out.clustering += begun.elapsed();
+        out.fits += 1;
         *latest = Some((answers, labels.clone()));
         Ok(labels)
     }
