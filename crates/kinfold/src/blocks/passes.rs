@@ -1,16 +1,17 @@
 //! The nearest centre of every row, iteration after iteration, with the sums of the rows of each cluster. At first every
-//! row meets every centre in one fused pass. Once few labels change, each row keeps how much nearer its centre is than
-//! any other (Hamerly 2010): gap = second − nearest. While the centres of its cluster and the fastest of the others have
-//! moved less than that in sum, the row cannot change and is not even read; the others are gathered into full tiles of
-//! the same kernel. With many centres a few move much longer than the rest: rows whose bound holds against the rest meet
-//! only those few. Bounds allow for rounding, so labels are those of the full pass; changed rows alone touch the sums.
-//! Rows aside are left to others: no sums are made of them.
+//! row meets every centre in one fused pass. Once so few labels change that it should pay (a row that is met alone costs
+//! more than one of a full pass, by much when k·dims is small), each row keeps how much nearer its centre is than any
+//! other (Hamerly 2010): gap = second − nearest. While the centres of its cluster and the fastest of the others have moved
+//! less than that in sum, the row cannot change and is not even read; the others are gathered into full tiles of the same
+//! kernel. With many centres a few move much longer than the rest: rows whose bound holds against the rest meet only
+//! those few. Bounds allow for rounding, so labels are those of the full pass. Once there are sums, with bounds and
+//! without, only rows that change touch them. Rows aside are left to others: no sums are made of them.
 //! Cost: O(n) to look at the gaps plus O(k·dims) for each row that is met; memory 8 bytes a row.
 //! Kept drifts are cumulative, so a row that is skipped is not written either.
 
 use super::par::Pool;
 use crate::data::{Dataset, Dense, Float, Matrix, Rows};
-use crate::kernels::{Centres, Doubt, Measure, Sums};
+use crate::kernels::{Adds, Centres, Doubt, Measure, Sums};
 
 /// Rows per task: a function of the problem alone; few enough tasks that their partial sums stay small.
 fn rows_per_task(n: usize, k: usize, dims: usize) -> usize {
@@ -18,15 +19,19 @@ fn rows_per_task(n: usize, k: usize, dims: usize) -> usize {
     n.div_ceil(tasks).max(2048)
 }
 
-/// Bounds are kept once no more than one row in this many changes its label.
-const CALM: usize = 8;
 /// Products of k and dims below which a row costs no more than a look at its gap.
 const WORTH: usize = 64;
+/// Cycles, measured: of a row in a full pass beside its distances, of a look at its gap, of a row that is met alone
+/// (gathered, its second distance, its new gap); products of one register that a cycle makes.
+const ROW: f64 = 10.0;
+const LOOK: f64 = 8.0;
+const ALONE: f64 = 70.0;
+const PER_CYCLE: f64 = 2.0;
 /// From this many centres on the distance to the own centre is tried before all others, then those that moved most.
 const TIGHTEN_FROM: usize = 32;
 /// One centre in this many counts as one that moved much.
 const MOVERS: usize = 8;
-/// Passes without bounds after bounds did not pay.
+/// Passes without bounds after bounds did not pay for the first time; twice as many after every time.
 const PAUSE: usize = 8;
 /// Rows that are gathered at a time.
 const GATHER: usize = 128;
@@ -51,8 +56,8 @@ struct Bounds {
     last: Vec<f64>,
     /// The ways of the last pass.
     ways: Vec<f64>,
-    /// Passes in a row that met most rows.
-    strikes: usize,
+    /// No pass had them yet, so that all rows are met.
+    fresh: bool,
 }
 
 /// See the module.
@@ -63,30 +68,39 @@ pub(crate) struct Passes<'a, F> {
     /// All rows that are not aside by nearest centre.
     pub(crate) sums: Sums,
     bounds: Option<Bounds>,
-    bounded: bool,
+    /// Share of the rows that may be met before a full pass is cheaper; nothing when bounds are not for these data.
+    pays: f64,
+    /// Passes to go before bounds are tried, and how long to wait next time.
     pause: usize,
+    patience: usize,
     first: bool,
+    /// Are the sums those of the labels?
+    current: bool,
     /// Rows that met all centres, over all passes.
     pub(crate) met: usize,
 }
 
 impl<'a, F: Float> Passes<'a, F> {
     pub(crate) fn new(data: &'a Dataset<'a, F>, aside: &'a [bool], k: usize) -> Passes<'a, F> {
+        let lanes = 32.0 / std::mem::size_of::<F>() as f64;
+        let distances = (k * data.dims()) as f64 / (lanes * PER_CYCLE);
         let bounded = !data.is_sparse() && k * data.dims() >= WORTH && k > 1;
+        let pays = if bounded { (distances + ROW - LOOK) / (distances + ALONE) } else { 0.0 };
         let sums = Sums::zeros(k, data.dims());
-        Passes { data, aside, sums, bounds: None, bounded, pause: 0, first: true, met: 0 }
+        Passes { data, aside, sums, bounds: None, pays, pause: 0, patience: PAUSE, first: true, current: false, met: 0 }
     }
 
     /// The same without bounds.
     #[cfg(test)]
     fn plain(mut self) -> Self {
-        self.bounded = false;
+        self.pays = 0.0;
         self
     }
 
     /// To be called when somebody else changed a label.
     pub(crate) fn forget(&mut self) {
         self.bounds = None;
+        self.current = false;
     }
 
     /// Gives every row its nearest centre; how many got another one than in the last pass, all of them in the first.
@@ -98,11 +112,11 @@ impl<'a, F: Float> Passes<'a, F> {
                 bounds.drift(centres);
                 let (changed, met) = self.bounded(pool, rows, &prepared, &mut bounds, labels);
                 self.met += met;
-                bounds.strikes = if 2 * met > n { bounds.strikes + 1 } else { 0 };
-                if bounds.strikes > 2 {
-                    self.pause = PAUSE;
-                } else {
+                if std::mem::take(&mut bounds.fresh) || met as f64 <= self.pays * n as f64 {
                     self.bounds = Some(bounds);
+                } else {
+                    self.pause = self.patience;
+                    self.patience *= 2;
                 }
                 changed
             }
@@ -111,8 +125,9 @@ impl<'a, F: Float> Passes<'a, F> {
                 self.full(pool, &prepared, labels)
             }
         };
-        let calm = !self.first && changed <= n / CALM;
-        if self.bounds.is_none() && self.bounded && calm {
+        // Many times as many rows are met as change.
+        let calm = !self.first && 8.0 * changed as f64 <= self.pays * self.pays * n as f64;
+        if self.bounds.is_none() && self.pays > 0.0 && calm {
             if self.pause == 0 {
                 self.bounds = Some(Bounds::new(n, centres));
             }
@@ -121,17 +136,23 @@ impl<'a, F: Float> Passes<'a, F> {
         if std::mem::take(&mut self.first) { n } else { changed }
     }
 
+    /// All rows meet all centres; the sums are made anew, or of the last ones and the rows that change.
     fn full(&mut self, pool: &Pool, prepared: &Centres<F>, labels: &mut [u32]) -> usize {
         let (k, dims) = (self.sums.weights.len(), self.data.dims());
+        let adds = if self.current { Adds::Moves } else { Adds::All };
         let parts = pool.map_chunks_mut(labels, rows_per_task(self.data.n(), k, dims), |start, labels| {
             // What is aside goes to a last row, which nobody adds up.
             let mut sums = Sums::zeros(k + usize::from(!self.aside.is_empty()), dims);
             let aside = self.aside.get(start..start + labels.len()).unwrap_or(&[]);
-            let changed = prepared.assign(self.data, start, labels, aside, &mut sums);
+            let changed = prepared.assign(self.data, start, labels, aside, (adds, &mut sums));
             (sums, changed)
         });
-        self.sums = Sums::zeros(k, dims);
+        if adds == Adds::All {
+            self.sums = Sums::zeros(k, dims);
+        }
         parts.iter().for_each(|(sums, _)| self.sums.add(sums));
+        self.settle_empty(labels);
+        self.current = true;
         parts.iter().map(|p| p.1).sum()
     }
 
@@ -166,14 +187,15 @@ impl<'a, F: Float> Passes<'a, F> {
         let parts = pool
             .map_chunks_mut_2(labels, gaps, task, |start, labels, gaps| Task::new(&pass, start, labels, gaps).run());
         parts.iter().flat_map(|p| &p.0).for_each(|sums| self.sums.add(sums));
-        // Weights that are no whole numbers leave rounding behind in a cluster that became empty.
-        if data.weights().is_some() {
-            self.settle_empty(labels);
-        }
+        self.settle_empty(labels);
         (parts.iter().map(|p| p.1).sum(), parts.iter().map(|p| p.2).sum())
     }
 
+    /// Weights that are no whole numbers leave rounding behind in a cluster that became empty.
     fn settle_empty(&mut self, labels: &[u32]) {
+        if self.data.weights().is_none() {
+            return;
+        }
         let total: f64 = self.sums.weights.iter().sum();
         let doubtful = |w: f64| w.abs() <= 1e-9 * total;
         if !self.sums.weights.iter().any(|&w| doubtful(w)) {
@@ -245,6 +267,8 @@ struct Task<'a, F> {
     near: Vec<u32>,
     first: Vec<F>,
     second: Vec<F>,
+    margins: Vec<f64>,
+    seconds: Vec<f64>,
     /// Rows that their own centre does not settle: distance to it, bound against all that are no movers.
     doubtful: Vec<(u32, f64, f64)>,
     /// Rows that must meet every centre.
@@ -256,8 +280,24 @@ impl<'a, F: Float> Task<'a, F> {
         // Two full lists may wait when a third comes in.
         let most = 3 * GATHER;
         let (near, first, second) = (vec![0; most], vec![F::default(); most], vec![F::default(); most]);
+        let (margins, seconds) = (vec![0.0; most], vec![0.0; most]);
         let (doubtful, open) = (Vec::with_capacity(most), Vec::with_capacity(most));
-        Task { pass, start, labels, gaps, sums: None, changed: 0, met: 0, near, first, second, doubtful, open }
+        Task {
+            pass,
+            start,
+            labels,
+            gaps,
+            sums: None,
+            changed: 0,
+            met: 0,
+            near,
+            first,
+            second,
+            margins,
+            seconds,
+            doubtful,
+            open,
+        }
     }
 
     /// What changed in the sums, labels changed, rows that met all centres.
@@ -353,13 +393,13 @@ impl<'a, F: Float> Task<'a, F> {
         let count = open.len();
         let (near, first, second) = (&mut self.near[..count], &mut self.first[..count], &mut self.second[..count]);
         pass.prepared.two_nearest(pass.rows, &open, near, first, second);
+        pass.doubt.margins(first, second, &mut self.margins, &mut self.seconds);
         self.met += count;
         for (at, &row) in open.iter().enumerate() {
             let (local, c) = (row as usize - self.start, self.near[at] as usize);
-            let (nearest, after) = (self.first[at].to_f64().sqrt(), self.second[at].to_f64().sqrt());
-            let margin = after - nearest - pass.doubt.between(nearest, after);
+            let margin = self.margins[at];
             let gap = if margin > 0.0 { down(margin + pass.own[c] + pass.others[c]) } else { f32::NEG_INFINITY };
-            self.gaps[local] = Gap { gap, lower: down(after + pass.others[c]) };
+            self.gaps[local] = Gap { gap, lower: down(self.seconds[at] + pass.others[c]) };
             let old = std::mem::replace(&mut self.labels[local], c as u32) as usize;
             if old != c {
                 self.changed += 1;
@@ -381,7 +421,7 @@ impl Bounds {
         let none = vec![0.0; centres.rows()];
         let rows = vec![Gap { gap: f32::NEG_INFINITY, lower: f32::NEG_INFINITY }; n];
         let (own, others, last) = (none.clone(), none.clone(), none.clone());
-        Bounds { rows, centres: centres.clone(), own, others, last, ways: none, strikes: 0 }
+        Bounds { rows, centres: centres.clone(), own, others, last, ways: none, fresh: true }
     }
 
     /// Takes note of where the centres went.

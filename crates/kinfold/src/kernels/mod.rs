@@ -8,7 +8,7 @@ pub(crate) mod sums;
 pub(crate) mod two_nearest;
 
 pub use nearest::Kernel;
-pub(crate) use nearest::{Centres, Doubt, Measure};
+pub(crate) use nearest::{Adds, Centres, Doubt, Measure};
 pub(crate) use sums::Sums;
 
 /// Can the fast twins run?

@@ -8,7 +8,8 @@
 //! Sparse rows: centres transposed, k partial products per entry.
 
 use super::simd::Simd;
-use super::{Sums, has_avx2};
+use super::sums::carry_with;
+use super::{Sums, has_avx2, prefetch};
 use crate::data::{Dataset, Dense, Float, Matrix, Rows};
 
 /// Registers of rows in a tile.
@@ -66,6 +67,39 @@ impl Doubt {
         let scale = self.of_second * second + self.of_nearest * nearest + self.reach;
         self.factor * scale * scale / (nearest + second) + self.rounding
     }
+
+    /// Of squared distances to the nearest and the second nearest centre: by how much the second is farther without a
+    /// doubt (negative or NaN where there is one), and how far it is.
+    #[allow(unsafe_code)]
+    pub(crate) fn margins<F: Float>(&self, nearest: &[F], second: &[F], margins: &mut [f64], seconds: &mut [f64]) {
+        #[cfg(target_arch = "x86_64")]
+        if has_avx2() {
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn fast<F: Float>(
+                doubt: &Doubt,
+                near: &[F],
+                second: &[F],
+                margins: &mut [f64],
+                seconds: &mut [f64],
+            ) {
+                doubt.margins_with(near, second, margins, seconds);
+            }
+            // SAFETY: the processor has AVX2 and FMA.
+            unsafe { fast(self, nearest, second, margins, seconds) };
+            return;
+        }
+        self.margins_with(nearest, second, margins, seconds);
+    }
+
+    #[inline(always)]
+    fn margins_with<F: Float>(&self, nearest: &[F], second: &[F], margins: &mut [f64], seconds: &mut [f64]) {
+        let doubt = *self;
+        for (((&near, &after), margin), second) in nearest.iter().zip(second).zip(margins).zip(seconds) {
+            let (near, after) = (near.to_f64().sqrt(), after.to_f64().sqrt());
+            *margin = after - near - doubt.between(near, after);
+            *second = after;
+        }
+    }
 }
 
 /// Where the rows are.
@@ -89,8 +123,19 @@ pub struct Want<'a, F> {
     all: &'a mut [F],
     /// Sums of the rows by nearest centre, with the number of rows whose label was another before.
     sums: Option<(&'a mut Sums, &'a mut usize)>,
+    /// Which rows those are.
+    adds: Adds,
     /// When not empty: rows marked here are left out of the sums, which have a last row for what is left out.
     aside: &'a [bool],
+}
+
+/// What the sums of a pass are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adds {
+    /// Every row.
+    All,
+    /// Only rows that change their label: out of the old cluster, into the new one. Labels must be those of the last pass.
+    Moves,
 }
 
 /// One call of the kernel.
@@ -209,7 +254,7 @@ impl<F: Float> Centres<F> {
                 let block = &d.values()[first * self.dims..(first + labels.len()) * self.dims];
                 self.run(
                     Source::Block(block),
-                    Want { labels, distances, seconds: &mut [], all: &mut [], sums: None, aside: &[] },
+                    Want { labels, distances, seconds: &mut [], all: &mut [], sums: None, adds: Adds::All, aside: &[] },
                 );
             }
             Rows::Sparse(_) => self.sparse(data, first, labels, distances),
@@ -224,7 +269,7 @@ impl<F: Float> Centres<F> {
         first: usize,
         labels: &mut [u32],
         aside: &[bool],
-        sums: &mut Sums,
+        (adds, sums): (Adds, &mut Sums),
     ) -> usize {
         let mut changed = 0;
         match (data.stored(), data.weights()) {
@@ -232,7 +277,8 @@ impl<F: Float> Centres<F> {
                 let block = &d.values()[first * self.dims..(first + labels.len()) * self.dims];
                 let mut own = Sums::zeros(sums.weights.len(), self.dims);
                 let added = Some((&mut own, &mut changed));
-                let want = Want { labels, distances: &mut [], seconds: &mut [], all: &mut [], sums: added, aside };
+                let want =
+                    Want { labels, distances: &mut [], seconds: &mut [], all: &mut [], sums: added, adds, aside };
                 self.run(Source::Block(block), want);
                 if let Some(scale) = scale {
                     own.rescale(scale);
@@ -246,12 +292,19 @@ impl<F: Float> Centres<F> {
                     let (first, near) = (first + b * BLOCK, &mut near[..block.len()]);
                     self.nearest(data, first, near, &mut distances[..block.len()]);
                     for (i, (label, &new)) in block.iter_mut().zip(&*near).enumerate() {
-                        changed += usize::from(*label != new);
-                        *label = new;
-                        if aside.get(b * BLOCK + i) != Some(&true) {
-                            let weight = data.weight(first + i);
-                            sums.weights[new as usize] += weight;
-                            data.add_row(first + i, weight, sums.values.row_mut(new as usize));
+                        let old = std::mem::replace(label, new);
+                        changed += usize::from(old != new);
+                        if aside.get(b * BLOCK + i) == Some(&true) {
+                            continue;
+                        }
+                        let weight = data.weight(first + i);
+                        match adds {
+                            Adds::Moves if old == new => {}
+                            Adds::Moves => sums.carry(data, first + i, weight, (old as usize, new as usize)),
+                            Adds::All => {
+                                sums.weights[new as usize] += weight;
+                                data.add_row(first + i, weight, sums.values.row_mut(new as usize));
+                            }
                         }
                     }
                 }
@@ -271,14 +324,14 @@ impl<F: Float> Centres<F> {
     ) {
         self.run(
             Source::Picked(data.values(), rows),
-            Want { labels, distances, seconds, all: &mut [], sums: None, aside: &[] },
+            Want { labels, distances, seconds, all: &mut [], sums: None, adds: Adds::All, aside: &[] },
         );
     }
 
     /// The squared distances of some dense rows to every centre, in the exact form: k lists as long as `rows`, one after the other.
     pub(crate) fn distances(&self, data: Dense<'_, F>, rows: &[u32], all: &mut [F]) {
         let labels = &mut vec![0; rows.len()][..];
-        let want = Want { labels, distances: &mut [], seconds: &mut [], all, sums: None, aside: &[] };
+        let want = Want { labels, distances: &mut [], seconds: &mut [], all, sums: None, adds: Adds::All, aside: &[] };
         self.run(Source::Picked(data.values(), rows), want);
     }
 
@@ -450,6 +503,9 @@ unsafe fn tiles<S: Simd<F: Float>, const DIRECT: bool, const C: usize, const MOD
                 }
                 Source::Block(_) => std::array::from_fn(|r| base.add((first + r.min(count - 1)) * dims)),
                 Source::Picked(_, rows) => {
+                    for &next in rows.iter().skip(first + tile_rows).take(tile_rows) {
+                        prefetch(values.get_unchecked(next as usize * dims..(next as usize + 1) * dims));
+                    }
                     std::array::from_fn(|r| base.add(rows[first + r.min(count - 1)] as usize * dims))
                 }
             }
@@ -478,7 +534,24 @@ unsafe fn tiles<S: Simd<F: Float>, const DIRECT: bool, const C: usize, const MOD
             want.seconds[first..first + count].copy_from_slice(&second[..count]);
         }
         let labels = &mut want.labels[first..first + count];
-        if let Some((sums, changed)) = &mut want.sums {
+        if let (Some((sums, changed)), Adds::Moves) = (&mut want.sums, want.adds) {
+            let aside = want.aside.get(first..first + count);
+            for (i, ((label, &tag), &row)) in labels.iter_mut().zip(tags).zip(&rows).enumerate() {
+                let new = S::number(tag);
+                if *label == new {
+                    continue;
+                }
+                let (from, to) = (std::mem::replace(label, new) as usize, new as usize);
+                **changed += 1;
+                if aside.is_none_or(|aside| !aside[i]) {
+                    sums.weights[from] -= 1.0;
+                    sums.weights[to] += 1.0;
+                    let [from, to] = sums.values.two_rows_mut(from, to);
+                    // SAFETY: rows have `dims` values.
+                    carry_with(unsafe { std::slice::from_raw_parts(row, dims) }, 1.0, from, to);
+                }
+            }
+        } else if let Some((sums, changed)) = &mut want.sums {
             // Pointers and counts as locals: through the references each row would wait for the one before.
             let (sum, weight) = (sums.values.values_mut().as_mut_ptr(), sums.weights.as_mut_ptr());
             let mut others = 0;
@@ -710,8 +783,8 @@ mod tests {
                 }
                 let mut sums = Sums::zeros(k, dims);
                 let mut assigned = vec![u32::MAX; n];
-                assert_eq!(prepared.assign(&data, 0, &mut assigned, &[], &mut sums), n);
-                assert_eq!(prepared.assign(&data, 0, &mut assigned, &[], &mut Sums::zeros(k, dims)), 0);
+                assert_eq!(prepared.assign(&data, 0, &mut assigned, &[], (Adds::All, &mut sums)), n);
+                assert_eq!(prepared.assign(&data, 0, &mut assigned, &[], (Adds::All, &mut Sums::zeros(k, dims))), 0);
                 assert_eq!(labels, assigned);
                 let mut expected = Sums::zeros(k, dims);
                 for i in 0..n {
@@ -733,7 +806,7 @@ mod tests {
                 assert!(sums.values.values().iter().zip(expected.values.values()).all(close));
                 let aside: Vec<bool> = (0..n).map(|i| i % 3 == 1).collect();
                 let mut fewer = Sums::zeros(k + 1, dims);
-                assert_eq!(prepared.assign(&data, 0, &mut assigned, &aside, &mut fewer), 0);
+                assert_eq!(prepared.assign(&data, 0, &mut assigned, &aside, (Adds::All, &mut fewer)), 0);
                 for i in (0..n).filter(|&i| aside[i]) {
                     expected.weights[labels[i] as usize] -= 1.0;
                     data.add_row(i, -1.0, expected.values.row_mut(labels[i] as usize));
@@ -785,7 +858,7 @@ mod tests {
                 let prepared = Centres::with(&centres, data, dims <= DIRECT_DIMS, fast);
                 let (mut labels, mut distances, mut sums) = (vec![0; n], vec![0.0; n], Sums::zeros(k, dims));
                 prepared.nearest(data, 0, &mut labels, &mut distances);
-                prepared.assign(data, 0, &mut labels, &[], &mut sums);
+                prepared.assign(data, 0, &mut labels, &[], (Adds::All, &mut sums));
                 (labels, distances, sums)
             };
             for fast in [false, has_avx2()] {

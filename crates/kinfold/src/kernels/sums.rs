@@ -75,8 +75,9 @@ unsafe fn carry_avx2<F: Float>(row: &[F], weight: f64, from: &mut [f64], to: &mu
     carry_with(row, weight, from, to);
 }
 
+/// The same, compiled for its caller.
 #[inline(always)]
-fn carry_with<F: Float>(row: &[F], weight: f64, from: &mut [f64], to: &mut [f64]) {
+pub(super) fn carry_with<F: Float>(row: &[F], weight: f64, from: &mut [f64], to: &mut [f64]) {
     for ((x, from), to) in row.iter().zip(from).zip(to) {
         let x = weight * x.to_f64();
         *from -= x;
