@@ -37,6 +37,14 @@ impl Clashes {
         found.concat()
     }
 
+    /// The components of the clashing units, ascending, each with its units, ascending.
+    pub(crate) fn components(&self, clash: &[(u32, u32)]) -> Vec<&[u32]> {
+        let mut numbers: Vec<u32> = clash.iter().map(|c| self.component[c.0 as usize]).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.iter().map(|&c| self.members[c as usize].as_slice()).collect()
+    }
+
     /// Makes `units` those of the components of these.
     pub(crate) fn gather(&mut self, some: impl IntoIterator<Item = u32>) {
         self.units.iter().for_each(|&u| self.row_of[u as usize] = FREE);

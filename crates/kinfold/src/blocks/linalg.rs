@@ -102,65 +102,64 @@ pub fn leading_eigenvectors(
         return Ok(Matrix::from_vec(size, vectors.values()[..wanted * size].to_vec()));
     }
     let width = (wanted + 2).min(size);
-    let mut block: Vec<Vec<f64>> = (0..width).map(|_| (0..size).map(|_| rng.unit() - 0.5).collect()).collect();
+    let mut block = Matrix::from_vec(size, (0..width * size).map(|_| rng.unit() - 0.5).collect());
     let mut image = vec![0.0; size];
-    for v in &mut block {
+    for i in 0..width {
         for _ in 0..WARM_UP {
-            apply(v, &mut image);
+            apply(block.row(i), &mut image);
             let norm = dot(&image, &image).sqrt();
             let scale = if norm > 0.0 { 1.0 / norm } else { 1.0 };
-            v.iter_mut().zip(&image).for_each(|(v, i)| *v = i * scale);
+            block.row_mut(i).iter_mut().zip(&image).for_each(|(v, i)| *v = i * scale);
         }
     }
     for _ in 0..ROUNDS {
-        let mut basis: Vec<Vec<f64>> = Vec::new();
-        let mut images: Vec<Vec<f64>> = Vec::new();
+        let (mut basis, mut images) = (Matrix::zeros(0, size), Matrix::zeros(0, size));
         let mut current = block;
         for _ in 0..DEPTH {
-            let mut next = Vec::new();
-            for v in current {
-                if let Some(v) = orthogonalised(v, &basis)
-                    && basis.len() < size
+            let norms: Vec<f64> = current.iter().map(|v| dot(v, v).sqrt()).collect();
+            // Twice is enough for all digits.
+            (0..2).for_each(|_| remove_span(&mut current, &basis));
+            let first = basis.rows();
+            for (v, &norm) in current.iter().zip(&norms) {
+                if let Some(v) = orthogonalised(v.to_vec(), norm, &basis, first)
+                    && basis.rows() < size
                 {
-                    let mut image = vec![0.0; size];
                     apply(&v, &mut image);
-                    basis.push(v);
-                    images.push(image.clone());
-                    next.push(image);
+                    basis.push(&v);
+                    images.push(&image);
                 }
             }
-            current = next;
+            current = Matrix::from_vec(size, images.values()[first * size..].to_vec());
         }
-        let s = basis.len();
-        let mut small = Matrix::zeros(s, s);
-        for i in 0..s {
-            for j in 0..=i {
-                let value = dot(&basis[i], &images[j]);
-                small.row_mut(i)[j] = value;
-                small.row_mut(j)[i] = value;
-            }
-        }
+        let small = project(&basis, &images);
         let (_, vectors) = symmetric_eigen(&small)?;
-        block = (0..width.min(s))
-            .map(|c| {
-                let mut ritz = vec![0.0; size];
-                basis.iter().zip(vectors.row(c)).for_each(|(q, &v)| add_scaled(v, q, &mut ritz));
-                fix_sign(&mut ritz);
-                ritz
-            })
-            .collect();
+        let kept = width.min(basis.rows());
+        let mixing = Matrix::from_vec(basis.rows(), vectors.values()[..kept * basis.rows()].to_vec()).transposed();
+        block = Matrix::zeros(kept, size);
+        kinfold_linalg::transposed_times(mixing.values(), kept, basis.values(), size, block.values_mut());
+        (0..kept).for_each(|i| fix_sign(block.row_mut(i)));
     }
-    let mut out = Matrix::zeros(0, size);
-    block.iter().take(wanted).for_each(|v| out.push(v));
-    Ok(out)
+    let kept = wanted.min(block.rows());
+    Ok(Matrix::from_vec(size, block.values()[..kept * size].to_vec()))
 }
 
-/// `v` without its part in the span of `basis`, of length 1; `None` when nothing is left.
-fn orthogonalised(mut v: Vec<f64>, basis: &[Vec<f64>]) -> Option<Vec<f64>> {
-    let before = dot(&v, &v).sqrt();
-    let mut norm = before;
+/// Takes the part of the rows of `block` in the span of the orthonormal `basis` out of them.
+fn remove_span(block: &mut Matrix, basis: &Matrix) {
+    if basis.rows() == 0 || block.rows() == 0 {
+        return;
+    }
+    let mut part = Matrix::zeros(block.rows(), block.cols());
+    let shares = project(basis, block);
+    kinfold_linalg::transposed_times(shares.values(), block.rows(), basis.values(), block.cols(), part.values_mut());
+    add_scaled(-1.0, part.values(), block.values_mut());
+}
+
+/// `v` without its part in the span of the rows of `basis` from `first` on, of length 1; `None` when next to nothing is
+/// left of what was `before` long.
+fn orthogonalised(mut v: Vec<f64>, before: f64, basis: &Matrix, first: usize) -> Option<Vec<f64>> {
+    let mut norm = dot(&v, &v).sqrt();
     for _ in 0..2 {
-        for q in basis {
+        for q in basis.iter().skip(first) {
             let c = dot(q, &v);
             add_scaled(-c, q, &mut v);
         }

@@ -10,6 +10,7 @@ use super::{Clustering, Info, Listens, Method, Problem};
 use crate::blocks::clashes::Clashes;
 use crate::blocks::lloyd::{self, Exact, Limits, Nearest, Outcome, lloyd};
 use crate::blocks::means;
+use crate::blocks::par::Pool;
 use crate::blocks::passes::Passes;
 use crate::blocks::restarts;
 use crate::blocks::seeding;
@@ -173,21 +174,18 @@ impl Lcc {
         let mut passes = Passes::new(units.data, units.bound_rows(), k);
         let looked_at = units.looked_at();
         let (mut unit_passes, mut found) = (Passes::new(&looked_at, &[], k), vec![0u32; looked_at.n()]);
-        let (mut clashes, mut unit_sums) = (Clashes::new(units), UnitSums::new(units, k));
+        let (clashes, mut unit_sums) = (Clashes::new(units), UnitSums::new(units, k));
         for _ in 0..params.sweeps {
             let changed = passes.step(&ctx.pool, &centres, &mut labels) > 0;
             unit_passes.step(&ctx.pool, &centres, &mut found);
             let nearest = units.nearest(&ctx.pool, &labels, &found);
             // Elsewhere a sweep changes nothing.
             let clash = clashes.find(&ctx.pool, &nearest);
-            clashes.gather(clash.into_iter().map(|c| c.0));
-            let mut order = clashes.units.clone();
-            if params.order == SweepOrder::Random {
-                rng.shuffle(&mut order);
-            }
-            let mut placed = Sweep { labels: nearest, rows: Rows::new(units, &centres) };
-            let conflicts = placed.run(&order, &mut pairs, params.alpha);
-            let mut unit_labels = placed.labels;
+            let components = clashes.components(&clash);
+            let order = (params.order == SweepOrder::Random).then(|| rng.bits());
+            let sweep = Sweep { costs: CostRows::new(units, &centres), k, alpha: params.alpha, order };
+            let mut unit_labels = nearest;
+            let conflicts = sweep.run(&ctx.pool, &components, &mut unit_labels, &mut pairs);
             let mut sums = passes.sums.clone();
             unit_sums.add_to(&ctx.pool, units, &unit_labels, &mut sums);
             let label = |row: usize| match units.unit_of(row) {
@@ -265,82 +263,100 @@ impl Pairs {
     }
 }
 
-/// Costs of the units that met a cannot-link, computed when first asked for.
-struct Rows<'a, F> {
-    k: usize,
-    source: CostRows<'a, F>,
-    /// Number of the unit's row, `FREE` when it has none.
-    number: Vec<u32>,
-    values: Vec<f64>,
-}
-
-impl<'a, F: Float> Rows<'a, F> {
-    fn new(units: &'a Units<'_, F>, centres: &Matrix) -> Rows<'a, F> {
-        let source = CostRows::new(units, centres);
-        Rows { k: centres.rows(), source, number: vec![FREE; units.bound()], values: Vec::new() }
-    }
-    fn make(&mut self, unit: u32) -> &[f64] {
-        let number = &mut self.number[unit as usize];
-        if *number == FREE {
-            let at = self.values.len();
-            *number = (at / self.k) as u32;
-            self.values.resize(at + self.k, 0.0);
-            self.source.write(unit as usize, &mut self.values[at..]);
-        }
-        let at = *number as usize * self.k;
-        &self.values[at..at + self.k]
-    }
-}
-
-/// One sweep over the bound units.
+/// One sweep over the components in which something clashes: they do not touch each other, so a thread can have its own.
 struct Sweep<'a, F> {
-    /// At first the nearest centre of every unit, then where it was put.
-    labels: Vec<u32>,
-    rows: Rows<'a, F>,
+    costs: CostRows<'a, F>,
+    k: usize,
+    alpha: f64,
+    /// What random orders are drawn from; none: by first row.
+    order: Option<u64>,
+}
+
+/// Components that are swept together.
+const TOGETHER: usize = 64;
+
+/// What a sweep leaves behind.
+#[derive(Default)]
+struct Swept {
+    /// Unit and its new cluster.
+    labels: Vec<(u32, u32)>,
+    /// Pair and its new multiplier.
+    lambdas: Vec<(u32, f64)>,
+    /// Conflict entries: unit, cluster that it pulls, multiplier.
+    conflicts: Vec<(u32, u32, f64)>,
 }
 
 impl<F: Float> Sweep<'_, F> {
-    /// Lines 10–35 of Figure 1. Returns the conflict entries: unit, cluster that it pulls, multiplier.
-    fn run(&mut self, order: &[u32], pairs: &mut Pairs, alpha: f64) -> Vec<(u32, u32, f64)> {
-        let mut conflicts = Vec::new();
-        let mut placed = vec![false; self.labels.len()];
-        for &i in order {
-            placed[i as usize] = true;
-            for at in pairs.starts[i as usize]..pairs.starts[i as usize + 1] {
-                let (other, number) = pairs.arcs[at as usize];
-                let h = self.labels[i as usize];
-                if !placed[other as usize] || self.labels[other as usize] != h {
-                    continue;
-                }
-                let (Some((second_i, swap_i)), Some((second_o, swap_o))) = (self.swap(i, h), self.swap(other, h))
-                else {
-                    continue; // k = 1: nowhere to go
-                };
-                let lambda = &mut pairs.lambda[number as usize];
-                if *lambda <= 1.0 && swap_i.min(swap_o) >= 0.0 {
-                    *lambda = (*lambda * alpha).min(MOST);
-                    let (unit, cluster) = if swap_i < swap_o { (i, second_i) } else { (other, second_o) };
-                    conflicts.push((unit, cluster, *lambda));
-                } else if swap_i <= swap_o {
-                    self.labels[i as usize] = second_i;
-                } else {
-                    self.labels[other as usize] = second_o;
-                }
+    /// Lines 10–35 of Figure 1. Labels are the nearest centres at first, then where the units were put. Returns the
+    /// conflict entries.
+    fn run(&self, pool: &Pool, components: &[&[u32]], labels: &mut [u32], pairs: &mut Pairs) -> Vec<(u32, u32, f64)> {
+        let parts = pool.map_chunks(components.len(), TOGETHER, |range| {
+            let mut rng = self.order.map(|seed| Rng::stream(seed, "sweep", range.start as u64));
+            let mut out = Swept::default();
+            for component in &components[range] {
+                self.component(component, labels, pairs, rng.as_mut(), &mut out);
             }
+            out
+        });
+        let mut conflicts = Vec::new();
+        for part in parts {
+            part.labels.iter().for_each(|&(unit, label)| labels[unit as usize] = label);
+            part.lambdas.iter().for_each(|&(pair, lambda)| pairs.lambda[pair as usize] = lambda);
+            conflicts.extend(part.conflicts);
         }
         conflicts
     }
 
-    /// The nearest centre other than `h`, and what moving there from `h` costs.
-    fn swap(&mut self, unit: u32, h: u32) -> Option<(u32, f64)> {
-        let row = self.rows.make(unit);
-        let mut best: Option<usize> = None;
-        for (c, cost) in row.iter().enumerate() {
-            if c != h as usize && best.is_none_or(|b| *cost < row[b]) {
-                best = Some(c);
+    fn component(&self, members: &[u32], labels: &[u32], pairs: &Pairs, rng: Option<&mut Rng>, out: &mut Swept) {
+        let mut order: Vec<u32> = (0..members.len() as u32).collect();
+        if let Some(rng) = rng {
+            rng.shuffle(&mut order);
+        }
+        let mut own: Vec<u32> = members.iter().map(|&u| labels[u as usize]).collect();
+        let mut placed = vec![false; members.len()];
+        let mut rows: Vec<Vec<f64>> = vec![Vec::new(); members.len()];
+        // The nearest centre other than `h`, and what moving there from `h` costs.
+        let mut swap = |at: usize, h: u32| -> Option<(u32, f64)> {
+            if rows[at].is_empty() {
+                rows[at] = vec![0.0; self.k];
+                self.costs.write(members[at] as usize, &mut rows[at]);
+            }
+            let row = &rows[at];
+            let mut best: Option<usize> = None;
+            for (c, cost) in row.iter().enumerate() {
+                if c != h as usize && best.is_none_or(|b| *cost < row[b]) {
+                    best = Some(c);
+                }
+            }
+            best.map(|b| (b as u32, row[b] - row[h as usize]))
+        };
+        for i in order {
+            let i = i as usize;
+            placed[i] = true;
+            for at in pairs.starts[members[i] as usize]..pairs.starts[members[i] as usize + 1] {
+                let (other, number) = pairs.arcs[at as usize];
+                let Ok(other) = members.binary_search(&other) else { continue };
+                let h = own[i];
+                if !placed[other] || own[other] != h {
+                    continue;
+                }
+                let (Some((second_i, swap_i)), Some((second_o, swap_o))) = (swap(i, h), swap(other, h)) else {
+                    continue; // k = 1: nowhere to go
+                };
+                let lambda = pairs.lambda[number as usize];
+                if lambda <= 1.0 && swap_i.min(swap_o) >= 0.0 {
+                    let lambda = (lambda * self.alpha).min(MOST);
+                    out.lambdas.push((number, lambda));
+                    let (unit, cluster) = if swap_i < swap_o { (i, second_i) } else { (other, second_o) };
+                    out.conflicts.push((members[unit], cluster, lambda));
+                } else if swap_i <= swap_o {
+                    own[i] = second_i;
+                } else {
+                    own[other] = second_o;
+                }
             }
         }
-        best.map(|b| (b as u32, row[b] - row[h as usize]))
+        out.labels.extend(members.iter().copied().zip(own).filter(|&(u, label)| labels[u as usize] != label));
     }
 }
 
