@@ -229,7 +229,7 @@ impl Bench<'_> {
         let closed = given.close().map_err(|_| "the constraints contradict")?;
         // A machine that others use changes from second to second: all are run in every turn, and the shortest run of each
         // counts, as elsewhere.
-        let (lengths, turns) = ([2, 22], if self.args.quick { self.args.turns } else { self.args.turns.max(11) });
+        let (lengths, turns) = ([2, 42], if self.args.quick { self.args.turns } else { self.args.turns.max(11) });
         let mut best = [[f64::INFINITY; 2]; 5];
         for _ in 0..turns {
             for (i, &length) in lengths.iter().enumerate() {

@@ -2,8 +2,7 @@
 //! new clusters clash with units around them, those join in and the piece is solved again. Once nothing clashes the
 //! labels are the cheapest of the whole component: what was solved is the full problem with fewer cannot-links, and its
 //! solution keeps them all. So most clashes cost two units, however large the component, and pairs are looked at in
-//! parallel. Pieces that grow beyond
-//! `MOST_UNITS` or that no proof closes are left to the solver of whole components.
+//! parallel. Pieces that grow beyond `MOST_UNITS` or that no proof closes are left to the solver of whole components.
 //! Cost O(k·dims) per unit that takes part.
 
 use super::assign::{cheapest_labels, two_smallest};
@@ -117,19 +116,26 @@ impl Mend {
         let (near, points) = (&*labels, units.points());
         let found = ctx.pool.map_chunks(clashes.len(), TASK, |range| {
             let clashes = &clashes[range];
-            let by_itself =
-                |&(a, b): &(u32, u32)| !at(near, a, b, near[a as usize]) && !at(near, b, a, near[b as usize]);
-            let free: Vec<bool> = clashes.iter().map(by_itself).collect();
+            let by_itself = |&(a, b): &(u32, u32)| {
+                if units.graph.degree(a) == 1 && units.graph.degree(b) == 1 {
+                    Touches::Nobody
+                } else if at(near, a, b, near[a as usize]) || at(near, b, a, near[b as usize]) {
+                    Touches::AClash
+                } else {
+                    Touches::Others
+                }
+            };
+            let touches: Vec<Touches> = clashes.iter().map(by_itself).collect();
             let (mut one, mut two) = (vec![0.0; k], vec![0.0; k]);
             let pair = |(i, &(a, b)): (usize, &(u32, u32))| {
                 if let Some(&(a, b)) = clashes.get(i + AHEAD) {
                     points.prefetch(a as usize);
                     points.prefetch(b as usize);
                 }
-                free[i].then(|| {
+                (touches[i] != Touches::AClash).then(|| {
                     rows.write(a as usize, &mut one);
                     rows.write(b as usize, &mut two);
-                    apart(&one, &two)
+                    (touches[i], apart(&one, &two))
                 })
             };
             clashes.iter().enumerate().map(pair).collect::<Vec<_>>()
@@ -137,7 +143,11 @@ impl Mend {
         let mut others = Vec::new();
         for (&(a, b), found) in clashes.iter().zip(found.into_iter().flatten()) {
             match found {
-                Some((for_a, for_b)) if !at(labels, a, b, for_a) && !at(labels, b, a, for_b) => {
+                // Nobody will ask where they are.
+                Some((Touches::Nobody, (for_a, for_b))) => {
+                    (labels[a as usize], labels[b as usize]) = (for_a, for_b);
+                }
+                Some((_, (for_a, for_b))) if !at(labels, a, b, for_a) && !at(labels, b, a, for_b) => {
                     (labels[a as usize], labels[b as usize]) = (for_a, for_b);
                     (self.partner[a as usize], self.partner[b as usize]) = (b, a);
                     self.pairs.push((a, b));
@@ -192,6 +202,14 @@ impl Mend {
         piece.iter().zip(found).for_each(|(&p, c)| labels[unit(p) as usize] = c);
         true
     }
+}
+
+/// Whom the two of a clash are linked to beside each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Touches {
+    Nobody,
+    Others,
+    AClash,
 }
 
 /// The cheapest clusters of two that must differ.

@@ -259,6 +259,10 @@ impl<'a, F: Float> CostRows<'a, F> {
         let norms = centres.iter().map(|c| c.iter().map(|v| v * v).sum()).collect();
         CostRows { points: units.points(), weight: &units.weight, transposed: centres.transposed(), norms }
     }
+    /// Asks for a unit that will be written soon.
+    pub(crate) fn prefetch(&self, unit: usize) {
+        self.points.prefetch(unit);
+    }
     /// weight · ‖mean − centre‖² of one unit to every centre.
     pub fn write(&self, unit: usize, row: &mut [f64]) {
         match self.points.rows() {

@@ -372,7 +372,8 @@ impl<F: Float> Work<'_, F> {
 
         let rows = sample::constrained_first(self.chunklets, LANDMARKS.max(20 * k), &mut ctx.rng("sample", 1));
         let part = self.part(Some(&rows))?;
-        let fitted = self.fit(&part, &all[picked..=picked]).remove(0);
+        let quiet = Work { ctx: &ctx.quiet(), ..*self };
+        let fitted = quiet.fit(&part, &all[picked..=picked]).remove(0);
         let mut said = vec![false; all.len()];
         said[picked] = true;
         let chosen = Choice { weights: said.iter().map(|&s| f64::from(u8::from(s))).collect(), ..choice };

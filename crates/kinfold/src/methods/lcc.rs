@@ -272,8 +272,20 @@ struct Sweep<'a, F> {
     order: Option<u64>,
 }
 
-/// Components that are swept together.
+/// Components that are swept together, and how many are fetched before their turn.
 const TOGETHER: usize = 64;
+const AHEAD: usize = 8;
+
+/// What a component is swept in, kept for the next one: all by position among its units.
+#[derive(Default)]
+struct Room {
+    order: Vec<u32>,
+    labels: Vec<u32>,
+    placed: Vec<bool>,
+    /// Number of the unit's row of costs, `FREE` before they are asked for.
+    rows: Vec<u32>,
+    costs: Vec<f64>,
+}
 
 /// What a sweep leaves behind.
 #[derive(Default)]
@@ -292,9 +304,12 @@ impl<F: Float> Sweep<'_, F> {
     fn run(&self, pool: &Pool, components: &[&[u32]], labels: &mut [u32], pairs: &mut Pairs) -> Vec<(u32, u32, f64)> {
         let parts = pool.map_chunks(components.len(), TOGETHER, |range| {
             let mut rng = self.order.map(|seed| Rng::stream(seed, "sweep", range.start as u64));
-            let mut out = Swept::default();
-            for component in &components[range] {
-                self.component(component, labels, pairs, rng.as_mut(), &mut out);
+            let (mut out, mut room) = (Swept::default(), Room::default());
+            for at in range {
+                if let Some(later) = components.get(at + AHEAD) {
+                    later.iter().take(2).for_each(|&unit| self.costs.prefetch(unit as usize));
+                }
+                self.component(components[at], labels, pairs, rng.as_mut(), &mut room, &mut out);
             }
             out
         });
@@ -307,21 +322,37 @@ impl<F: Float> Sweep<'_, F> {
         conflicts
     }
 
-    fn component(&self, members: &[u32], labels: &[u32], pairs: &Pairs, rng: Option<&mut Rng>, out: &mut Swept) {
-        let mut order: Vec<u32> = (0..members.len() as u32).collect();
+    fn component(
+        &self,
+        members: &[u32],
+        labels: &[u32],
+        pairs: &Pairs,
+        rng: Option<&mut Rng>,
+        room: &mut Room,
+        out: &mut Swept,
+    ) {
+        let Room { order, labels: own, placed, rows, costs } = room;
+        order.clear();
+        order.extend(0..members.len() as u32);
         if let Some(rng) = rng {
-            rng.shuffle(&mut order);
+            rng.shuffle(order);
         }
-        let mut own: Vec<u32> = members.iter().map(|&u| labels[u as usize]).collect();
-        let mut placed = vec![false; members.len()];
-        let mut rows: Vec<Vec<f64>> = vec![Vec::new(); members.len()];
+        own.clear();
+        own.extend(members.iter().map(|&u| labels[u as usize]));
+        placed.clear();
+        placed.resize(members.len(), false);
+        rows.clear();
+        rows.resize(members.len(), FREE);
+        costs.clear();
         // The nearest centre other than `h`, and what moving there from `h` costs.
         let mut swap = |at: usize, h: u32| -> Option<(u32, f64)> {
-            if rows[at].is_empty() {
-                rows[at] = vec![0.0; self.k];
-                self.costs.write(members[at] as usize, &mut rows[at]);
+            if rows[at] == FREE {
+                let end = costs.len();
+                rows[at] = (end / self.k) as u32;
+                costs.resize(end + self.k, 0.0);
+                self.costs.write(members[at] as usize, &mut costs[end..]);
             }
-            let row = &rows[at];
+            let row = &costs[rows[at] as usize * self.k..][..self.k];
             let mut best: Option<usize> = None;
             for (c, cost) in row.iter().enumerate() {
                 if c != h as usize && best.is_none_or(|b| *cost < row[b]) {
@@ -330,7 +361,7 @@ impl<F: Float> Sweep<'_, F> {
             }
             best.map(|b| (b as u32, row[b] - row[h as usize]))
         };
-        for i in order {
+        for &i in &*order {
             let i = i as usize;
             placed[i] = true;
             for at in pairs.starts[members[i] as usize]..pairs.starts[members[i] as usize + 1] {
@@ -356,7 +387,8 @@ impl<F: Float> Sweep<'_, F> {
                 }
             }
         }
-        out.labels.extend(members.iter().copied().zip(own).filter(|&(u, label)| labels[u as usize] != label));
+        let placed = members.iter().copied().zip(own.iter().copied());
+        out.labels.extend(placed.filter(|&(u, label)| labels[u as usize] != label));
     }
 }
 
