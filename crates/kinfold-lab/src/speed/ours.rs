@@ -25,7 +25,8 @@ pub fn plain<F: Float>(ctx: &RunContext, values: &[F], start: &Matrix, max_iter:
     let units = Units::new(&data, &alone);
     let begun = Instant::now();
     let limits = Limits { max_iter, tolerance: 0.0 };
-    let outcome = lloyd(ctx, &units, start.clone(), limits, &mut Nearest).map_err(|e| e.to_string())?;
+    let run = || lloyd(ctx, &units, start.clone(), limits, &mut Nearest);
+    let outcome = ctx.pool.inside(run).map_err(|e| e.to_string())?;
     let seconds = begun.elapsed().as_secs_f64();
     Ok(Timed { seconds, objective: outcome.cost(), iterations: outcome.trace.len() })
 }
@@ -53,7 +54,7 @@ pub fn constrained<F: Float>(
     let units = Units::new(&data, closed);
     let begun = Instant::now();
     let limits = Limits { max_iter, tolerance: 0.0 };
-    let outcome = match placing {
+    let run = || match placing {
         Placing::Exact => lloyd(ctx, &units, start.clone(), limits, &mut Exact::new(&units, k)),
         Placing::Quick => lloyd(ctx, &units, start.clone(), limits, &mut Exact::quick(&units, k)),
         Placing::Greedy => {
@@ -62,7 +63,7 @@ pub fn constrained<F: Float>(
             lloyd(ctx, &units, start.clone(), limits, &mut greedy)
         }
     };
-    let outcome = outcome.map_err(|e| e.to_string())?;
+    let outcome = ctx.pool.inside(run).map_err(|e| e.to_string())?;
     let seconds = begun.elapsed().as_secs_f64();
     Ok(Timed { seconds, objective: outcome.cost(), iterations: outcome.trace.len() })
 }

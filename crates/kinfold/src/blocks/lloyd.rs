@@ -280,7 +280,12 @@ pub fn lloyd<F: Float>(
     let looked_at = units.looked_at();
     let (mut unit_passes, mut found) = (Passes::new(&looked_at, &[], k), vec![0u32; looked_at.n()]);
     for iteration in 0..limits.max_iter.max(1) {
-        let mut changed = passes.step(&ctx.pool, &centres, &mut labels) > 0;
+        let look = needs != Needs::All && m > 0;
+        let (rows_changed, _) = ctx.pool.both(
+            || passes.step(&ctx.pool, &centres, &mut labels),
+            || look.then(|| unit_passes.step(&ctx.pool, &centres, &mut found)),
+        );
+        let mut changed = rows_changed > 0;
         let mut sums = passes.sums.clone();
         if m > 0 {
             let proven = match &mut clashes {
@@ -290,12 +295,10 @@ pub fn lloyd<F: Float>(
                     place.place(ctx, &costs, k, previous_units.as_deref(), &mut unit_labels)?
                 }
                 None => {
-                    unit_passes.step(&ctx.pool, &centres, &mut found);
                     unit_labels = units.nearest(&ctx.pool, &labels, &found);
                     true
                 }
                 Some(clashes) => {
-                    unit_passes.step(&ctx.pool, &centres, &mut found);
                     unit_labels = units.nearest(&ctx.pool, &labels, &found);
                     let clash = clashes.find(&ctx.pool, &unit_labels);
                     let left = match &mut mend {

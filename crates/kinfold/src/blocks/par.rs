@@ -24,6 +24,22 @@ impl Pool {
         self.0.as_ref().map_or(1, |pool| pool.current_num_threads())
     }
 
+    /// `work` on one of the workers: what it hands out begins without a thread that sleeps until it is done.
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        match &self.0 {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+
+    /// Both, side by side.
+    pub fn both<A: Send, B: Send>(&self, one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B + Send) -> (A, B) {
+        match &self.0 {
+            Some(pool) => pool.join(one, other),
+            None => (one(), other()),
+        }
+    }
+
     /// Every task of 0..count once. Without type parameters on purpose: rayon's code is compiled once, not for every
     /// caller.
     fn each(&self, count: usize, task: &(dyn Fn(usize) + Sync)) {

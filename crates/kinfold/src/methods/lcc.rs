@@ -176,8 +176,10 @@ impl Lcc {
         let (mut unit_passes, mut found) = (Passes::new(&looked_at, &[], k), vec![0u32; looked_at.n()]);
         let (clashes, mut unit_sums) = (Clashes::new(units), UnitSums::new(units, k));
         for _ in 0..params.sweeps {
-            let changed = passes.step(&ctx.pool, &centres, &mut labels) > 0;
-            unit_passes.step(&ctx.pool, &centres, &mut found);
+            let (changed, _) = ctx.pool.both(
+                || passes.step(&ctx.pool, &centres, &mut labels) > 0,
+                || unit_passes.step(&ctx.pool, &centres, &mut found),
+            );
             let nearest = units.nearest(&ctx.pool, &labels, &found);
             // Elsewhere a sweep changes nothing.
             let clash = clashes.find(&ctx.pool, &nearest);

@@ -103,7 +103,7 @@ impl Job {
 
     /// Checks everything that can be checked, then clusters.
     pub fn run<F: Typed>(&self, ctx: &RunContext, data: &Dataset<'_, F>, given: &ConstraintSet) -> Result<Run> {
-        self.run_ready(ctx, data, given, None)
+        ctx.pool.inside(|| self.run_ready(ctx, data, given, None))
     }
 
     /// Clusterings for each k from one computation, where the method has one for all (see
