@@ -811,6 +811,22 @@ mod tests {
                     expected.weights[labels[i] as usize] -= 1.0;
                     data.add_row(i, -1.0, expected.values.row_mut(labels[i] as usize));
                 }
+                // Moves alone lead from the sums of any labels to those of the new ones.
+                for aside in [&[][..], &aside] {
+                    let mut now: Vec<u32> = (0..n).map(|i| (i % k) as u32).collect();
+                    let mut sums = Sums::zeros(k + usize::from(!aside.is_empty()), dims);
+                    let before = now.clone();
+                    let changed = prepared.assign(&data, 0, &mut now, aside, (Adds::Moves, &mut sums));
+                    assert_eq!(now, labels);
+                    assert_eq!(changed, before.iter().zip(&now).filter(|(a, b)| a != b).count());
+                    for i in (0..n).filter(|&i| aside.get(i) != Some(&true)) {
+                        for (label, sign) in [(before[i], 1.0), (now[i], -1.0)] {
+                            sums.weights[label as usize] += sign;
+                            data.add_row(i, sign, sums.values.row_mut(label as usize));
+                        }
+                    }
+                    assert!(sums.weights.iter().chain(sums.values.values()).all(|v| v.abs() < 1e-9));
+                }
                 assert_eq!(fewer.weights[..k], expected.weights);
                 assert!(fewer.values.values().iter().zip(expected.values.values()).all(close));
             }

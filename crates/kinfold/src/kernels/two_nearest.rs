@@ -39,32 +39,68 @@ unsafe fn with_avx2(centres: &Matrix, buffer: &[[f64; LANES]]) -> Lanes {
     with::<true>(centres, buffer)
 }
 
+/// Centres that are looked at together: enough sums at a time that none waits for the one before.
+const TOGETHER: usize = 4;
+
 #[inline(always)]
 fn with<const FUSED: bool>(centres: &Matrix, buffer: &[[f64; LANES]]) -> Lanes {
-    let mut first_d2 = [f64::INFINITY; LANES];
-    let mut second_d2 = [f64::INFINITY; LANES];
-    // Numbers of centres as f64, so that they are selected like the distances.
-    let mut first = [0.0; LANES];
-    let mut second = [0.0; LANES];
-    for (c, centre) in centres.iter().enumerate() {
-        let mut sum = [0.0; LANES];
-        for (x, &v) in buffer.iter().zip(centre) {
+    let mut found = Found { d2: [[f64::INFINITY; LANES]; 2], at: [[0.0; LANES]; 2] };
+    let mut c = 0;
+    while c + TOGETHER <= centres.rows() {
+        found.meet(c, distances::<FUSED, TOGETHER>(centres, c, buffer));
+        c += TOGETHER;
+    }
+    while c < centres.rows() {
+        found.meet(c, distances::<FUSED, 1>(centres, c, buffer));
+        c += 1;
+    }
+    let [first_d2, second_d2] = found.d2;
+    let [first, second] = found.at.map(|numbers| numbers.map(|c| c as u32));
+    Lanes { first, second, first_d2, second_d2 }
+}
+
+/// Squared distances of the lanes to G centres from `c` on.
+#[inline(always)]
+fn distances<const FUSED: bool, const G: usize>(
+    centres: &Matrix,
+    c: usize,
+    buffer: &[[f64; LANES]],
+) -> [[f64; LANES]; G] {
+    let rows: [&[f64]; G] = std::array::from_fn(|g| &centres.row(c + g)[..buffer.len()]);
+    let mut sums = [[0.0; LANES]; G];
+    for (j, x) in buffer.iter().enumerate() {
+        for (sum, row) in sums.iter_mut().zip(&rows) {
             for lane in 0..LANES {
-                let d = x[lane] - v;
+                let d = x[lane] - row[j];
                 sum[lane] = if FUSED { d.mul_add(d, sum[lane]) } else { sum[lane] + d * d };
             }
         }
-        let number = c as f64;
-        for lane in 0..LANES {
-            let (closest, closer) = (sum[lane] < first_d2[lane], sum[lane] < second_d2[lane]);
-            let (runner_up, at) = if closest { (first_d2[lane], first[lane]) } else { (sum[lane], number) };
-            second_d2[lane] = if closer { runner_up } else { second_d2[lane] };
-            second[lane] = if closer { at } else { second[lane] };
-            first_d2[lane] = if closest { sum[lane] } else { first_d2[lane] };
-            first[lane] = if closest { number } else { first[lane] };
+    }
+    sums
+}
+
+/// The nearest and the second nearest so far. Numbers of centres as f64, so that they are selected like the distances.
+struct Found {
+    d2: [[f64; LANES]; 2],
+    at: [[f64; LANES]; 2],
+}
+
+impl Found {
+    #[inline(always)]
+    fn meet<const G: usize>(&mut self, c: usize, sums: [[f64; LANES]; G]) {
+        let ([first_d2, second_d2], [first, second]) = (&mut self.d2, &mut self.at);
+        for (g, sum) in sums.iter().enumerate() {
+            let number = (c + g) as f64;
+            for lane in 0..LANES {
+                let (closest, closer) = (sum[lane] < first_d2[lane], sum[lane] < second_d2[lane]);
+                let (runner_up, at) = if closest { (first_d2[lane], first[lane]) } else { (sum[lane], number) };
+                second_d2[lane] = if closer { runner_up } else { second_d2[lane] };
+                second[lane] = if closer { at } else { second[lane] };
+                first_d2[lane] = if closest { sum[lane] } else { first_d2[lane] };
+                first[lane] = if closest { number } else { first[lane] };
+            }
         }
     }
-    Lanes { first: first.map(|c| c as u32), second: second.map(|c| c as u32), first_d2, second_d2 }
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ use crate::metrics;
 
 /// Most violations that are listed one by one.
 const LISTED: usize = 10_000;
+/// Values of the data from which on a run is worth waking a worker for.
+const MANY_VALUES: usize = 1_000_000;
 
 /// What to do.
 ///
@@ -103,6 +105,9 @@ impl Job {
 
     /// Checks everything that can be checked, then clusters.
     pub fn run<F: Typed>(&self, ctx: &RunContext, data: &Dataset<'_, F>, given: &ConstraintSet) -> Result<Run> {
+        if data.n() * data.dims() < MANY_VALUES {
+            return self.run_ready(ctx, data, given, None);
+        }
         ctx.pool.inside(|| self.run_ready(ctx, data, given, None))
     }
 
