@@ -494,12 +494,18 @@ impl Task<'_> {
     }
 }
 
-/// The cheapest labels of a small connected graph that keep every edge, if these can be proven.
-pub(crate) fn cheapest_labels(ctx: &RunContext, edges: &[(u32, u32)], costs: &[f64], k: usize) -> Option<Vec<u32>> {
+/// The cheapest labels of a few units under hard cannot-links and whether that is proven, from `start` if it keeps them;
+/// `None` when none were found.
+pub(crate) fn cheapest_labels(
+    ctx: &RunContext,
+    edges: &[(u32, u32)],
+    costs: &[f64],
+    k: usize,
+    start: Option<Vec<u32>>,
+) -> Option<(Vec<u32>, bool)> {
     let hard: Vec<(u32, u32, f64)> = edges.iter().map(|&(a, b)| (a, b, f64::INFINITY)).collect();
     let task = Task { ctx, k, index: 0, nodes: NODES.start };
-    let (labels, proven) = task.general(&Net::new(costs.len() / k, &hard), costs, None).ok()?;
-    proven.then_some(labels)
+    task.general(&Net::new(costs.len() / k, &hard), costs, start).ok()
 }
 
 /// The connected pieces of `net` (single vertices too) over the edges that `keep` accepts, ordered by smallest vertex;

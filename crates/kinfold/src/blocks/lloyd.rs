@@ -301,17 +301,18 @@ pub fn lloyd<F: Float>(
                 Some(clashes) => {
                     unit_labels = units.nearest(&ctx.pool, &labels, &found);
                     let clash = clashes.find(&ctx.pool, &unit_labels);
-                    let left = match &mut mend {
-                        Some(mend) => mend.settle(ctx, units, &centres, &clash, &mut unit_labels),
-                        None => clash.into_iter().map(|c| c.0).collect(),
+                    let previous = previous_units.as_deref();
+                    let (left, mended) = match &mut mend {
+                        Some(mend) => mend.settle(ctx, units, &centres, &clash, previous, &mut unit_labels),
+                        None => (clash.into_iter().map(|c| c.0).collect(), true),
                     };
                     clashes.gather(left);
                     if mend.is_some() && clashes.units.is_empty() {
-                        true
+                        mended
                     } else {
                         let costs = units.costs_of(&ctx.pool, &centres, &clashes.units);
                         let clashing = Clashing { k, units: &clashes.units, costs: &costs, row_of: &clashes.row_of };
-                        place.place_clashing(ctx, &clashing, previous_units.as_deref(), &mut unit_labels)?
+                        place.place_clashing(ctx, &clashing, previous, &mut unit_labels)? && mended
                     }
                 }
             };

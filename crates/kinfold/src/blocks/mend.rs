@@ -2,7 +2,9 @@
 //! new clusters clash with units around them, those join in and the piece is solved again. Once nothing clashes the
 //! labels are the cheapest of the whole component: what was solved is the full problem with fewer cannot-links, and its
 //! solution keeps them all. So most clashes cost two units, however large the component, and pairs are looked at in
-//! parallel. Pieces that grow beyond `MOST_UNITS` or that no proof closes are left to the solver of whole components.
+//! parallel. Where many units hang together a piece may be solved well without proof; it starts from the labels of the
+//! iteration before, so the cost does not rise either. Pieces that grow beyond `MOST_UNITS` or for which nothing is found
+//! are left to the solver of whole components.
 //! Cost O(k·dims) per unit that takes part.
 
 use super::assign::{cheapest_labels, two_smallest};
@@ -18,7 +20,7 @@ const ROUNDS: usize = 6;
 const TASK: usize = 128;
 const AHEAD: usize = 8;
 /// Units of a piece at most.
-const MOST_UNITS: usize = 40;
+const MOST_UNITS: usize = 10_000;
 
 /// The units that take part, with their costs; kept from iteration to iteration for its memory.
 #[derive(Default)]
@@ -27,24 +29,26 @@ pub(crate) struct Mend {
     place: Vec<u32>,
     units: Vec<u32>,
     costs: Vec<f64>,
-    /// The round in which a unit was last looked at.
+    /// The round in which a unit was last looked at, and its number in its piece.
     seen: Vec<u32>,
+    number: Vec<u32>,
     /// Unit → the other of a pair that was settled by itself, `FREE` for the others.
     partner: Vec<u32>,
     pairs: Vec<(u32, u32)>,
 }
 
 impl Mend {
-    /// Gives the units around these clashes their cheapest clusters; `labels` are nearest centres elsewhere. Returns
-    /// units of the components for which that did not end.
+    /// Gives the units around these clashes their cheapest clusters; `labels` are nearest centres elsewhere, `previous`
+    /// keeps every cannot-link. Returns units of the components for which that did not end, and whether all is proven.
     pub(crate) fn settle<F: Float>(
         &mut self,
         ctx: &RunContext,
         units: &Units<'_, F>,
         centres: &Matrix,
         clashes: &[(u32, u32)],
+        previous: Option<&[u32]>,
         labels: &mut [u32],
-    ) -> Vec<u32> {
+    ) -> (Vec<u32>, bool) {
         let k = centres.rows();
         let rows = CostRows::new(units, centres);
         self.place.resize(units.bound(), FREE);
@@ -53,7 +57,7 @@ impl Mend {
         for (a, b) in self.pairs.drain(..) {
             (self.partner[a as usize], self.partner[b as usize]) = (FREE, FREE);
         }
-        let mut left = Vec::new();
+        let (mut left, mut proven) = (Vec::new(), true);
         let mut joining = self.settle_pairs(ctx, units, &rows, k, clashes, labels);
         for round in 0..=ROUNDS as u32 {
             let first = self.units.len();
@@ -70,6 +74,7 @@ impl Mend {
             }
             self.seen.resize(self.units.len(), u32::MAX);
             self.seen[first..].fill(u32::MAX);
+            self.number.resize(self.units.len(), 0);
             self.costs.resize(self.units.len() * k, 0.0);
             let new = &self.units[first..];
             ctx.pool.map_chunks_mut(&mut self.costs[first * k..], 512 * k, |start, slice| {
@@ -82,10 +87,12 @@ impl Mend {
                     continue;
                 }
                 let piece = self.piece(units, start as u32, round);
-                if piece.len() > MOST_UNITS || !self.solve(ctx, units, &piece, k, labels) {
+                let solved = (piece.len() <= MOST_UNITS).then(|| self.solve(ctx, units, &piece, k, previous, labels));
+                let Some(exact) = solved.flatten() else {
                     left.push(self.units[start]);
                     continue;
-                }
+                };
+                proven &= exact;
                 for &p in &piece {
                     let u = self.units[p as usize];
                     let around = units.graph.neighbours(u).iter().map(|&v| v as usize);
@@ -97,7 +104,7 @@ impl Mend {
                 break;
             }
         }
-        left
+        (left, proven)
     }
 
     /// Settles the clashes that touch no other clash and whose cheapest clusters are free; the units of all others.
@@ -162,12 +169,14 @@ impl Mend {
     fn piece<F: Float>(&mut self, units: &Units<'_, F>, start: u32, round: u32) -> Vec<u32> {
         let mut piece = vec![start];
         self.seen[start as usize] = round;
+        self.number[start as usize] = 0;
         let mut next = 0;
         while next < piece.len() {
             for &v in units.graph.neighbours(self.units[piece[next] as usize]) {
                 let place = self.place[v as usize];
                 if place != FREE && self.seen[place as usize] != round {
                     self.seen[place as usize] = round;
+                    self.number[place as usize] = piece.len() as u32;
                     piece.push(place);
                 }
             }
@@ -176,31 +185,34 @@ impl Mend {
         piece
     }
 
-    /// Writes the cheapest labels of a piece; `false` when they could not be proven.
+    /// Writes the cheapest labels of a piece and tells whether that is proven; `None` when none were found.
     fn solve<F: Float>(
         &self,
         ctx: &RunContext,
         units: &Units<'_, F>,
         piece: &[u32],
         k: usize,
+        previous: Option<&[u32]>,
         labels: &mut [u32],
-    ) -> bool {
+    ) -> Option<bool> {
         let row = |place: u32| &self.costs[place as usize * k..(place as usize + 1) * k];
         let unit = |place: u32| self.units[place as usize];
         if let &[a, b] = piece {
             (labels[unit(a) as usize], labels[unit(b) as usize]) = apart(row(a), row(b));
-            return true;
+            return Some(true);
         }
         let mut edges = Vec::new();
-        for (i, &p) in piece.iter().enumerate() {
-            let others = piece.iter().enumerate().skip(i + 1);
-            let linked = others.filter(|&(_, &q)| units.graph.has_edge(unit(p), unit(q)));
-            edges.extend(linked.map(|(j, _)| (i as u32, j as u32)));
+        for (i, &p) in (0..).zip(piece) {
+            // Whoever takes part and is linked to one of the piece is in it.
+            let places = units.graph.neighbours(unit(p)).iter().map(|&v| self.place[v as usize]);
+            let numbers = places.filter(|&q| q != FREE).map(|q| self.number[q as usize]);
+            edges.extend(numbers.filter(|&j| j > i).map(|j| (i, j)));
         }
         let costs: Vec<f64> = piece.iter().flat_map(|&p| row(p)).copied().collect();
-        let Some(found) = cheapest_labels(ctx, &edges, &costs, k) else { return false };
+        let start = previous.map(|labels| piece.iter().map(|&p| labels[unit(p) as usize]).collect());
+        let (found, proven) = cheapest_labels(ctx, &edges, &costs, k, start)?;
         piece.iter().zip(found).for_each(|(&p, c)| labels[unit(p) as usize] = c);
-        true
+        Some(proven)
     }
 }
 
@@ -238,7 +250,7 @@ mod tests {
     #[test]
     fn mended_components_cost_what_the_whole_solution_costs() {
         let ctx = RunContext::new(0).with_threads(1);
-        let (mut mended, mut left_over, mut grown) = (0, 0, 0);
+        let (mut mended, mut compared, mut grown) = (0, 0, 0);
         for case in 0..400 {
             let mut rng = Rng::stream(case, "mend test", 0);
             let (n, k) = (20 + rng.below(60), 3 + rng.below(6));
@@ -266,22 +278,25 @@ mod tests {
             let mut labels = nearest.clone();
             let mut mend = Mend::default();
             // Twice, so that what an earlier call left behind would show.
-            mend.settle(&ctx, &units, &centres, &clash, &mut labels);
+            mend.settle(&ctx, &units, &centres, &clash, None, &mut labels);
+            let before = labels.clone();
             labels.copy_from_slice(&nearest);
-            let left = mend.settle(&ctx, &units, &centres, &clash, &mut labels);
+            let keeps = units.graph.edges().all(|(a, b)| before[a as usize] != before[b as usize]);
+            let previous = (keeps && case % 2 == 0).then_some(&before[..]);
+            let (left, proven) = mend.settle(&ctx, &units, &centres, &clash, previous, &mut labels);
             clashes.gather(left);
             let whole: Vec<u32> = (0..units.bound() as u32).filter(|u| clashes.row_of[*u as usize] == FREE).collect();
             let kept =
                 |&(a, b): &(u32, u32)| clashes.row_of[a as usize] != FREE || labels[a as usize] != labels[b as usize];
             assert!(units.graph.edges().all(|e| kept(&e)), "case {case}");
-            if solved.exact {
+            if solved.exact && proven {
+                compared += 1;
                 let (ours, theirs) = (cost(&labels, &whole), cost(&best, &whole));
                 assert!((ours - theirs).abs() < 1e-9 * (1.0 + theirs), "case {case}: {ours} {theirs}");
             }
             mended += clash.len();
-            left_over += clashes.units.len();
             grown += usize::from(mend.units.iter().any(|u| clash.iter().all(|c| c.0 != *u && c.1 != *u)));
         }
-        assert!(mended > 1000 && left_over > 0 && grown > 20, "{mended} {left_over} {grown}");
+        assert!(mended > 1000 && compared > 300 && grown > 20, "{mended} {compared} {grown}");
     }
 }
