@@ -6,6 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
+/// A worker has as much room as a main thread and more: whole runs, with their recursions, may be on it.
+const STACK: usize = 16 << 20;
+
 /// A set of worker threads. Clones share it.
 #[derive(Clone)]
 pub struct Pool(Option<Arc<rayon::ThreadPool>>);
@@ -16,7 +19,7 @@ impl Pool {
         if threads == 1 {
             return Pool(None);
         }
-        Pool(rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok().map(Arc::new))
+        Pool(rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK).build().ok().map(Arc::new))
     }
 
     /// How many workers there are.

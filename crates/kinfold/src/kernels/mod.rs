@@ -2,13 +2,15 @@
 //! plain twin that it is tested against.
 
 pub(crate) mod distances;
+pub(crate) mod doubt;
 pub(crate) mod nearest;
 pub(crate) mod simd;
 pub(crate) mod sums;
 pub(crate) mod two_nearest;
 
+pub(crate) use doubt::Doubt;
 pub use nearest::Kernel;
-pub(crate) use nearest::{Adds, Centres, Doubt, Measure};
+pub(crate) use nearest::{Adds, Centres, Measure};
 pub(crate) use sums::Sums;
 
 /// Can the fast twins run?
