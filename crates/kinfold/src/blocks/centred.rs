@@ -1,17 +1,18 @@
 //! Points with movable centres, for methods that place points one by one in an order of their own: nearest centre of
-//! every point in one fused parallel pass, nearest two for some points (eight at a time, one lane each), means with
-//! empty clusters left where they were. Rows (dense or sparse, O(n·k·dims) a pass) or a kernel matrix (O(n·k) a pass,
-//! O(moves·n) to move the centres); both give squared distances, with K_ii, so that two points can be compared.
+//! every point in one fused parallel pass, nearest two for some or all (eight at a time, one lane each), means with empty
+//! clusters left where they were. Rows (dense or sparse, O(n·k·dims) a pass, O(moves·dims) to move the centres; few dense
+//! rows are kept in lanes) or a kernel matrix (O(n·k) a pass, O(moves·n)); both give squared distances, with K_ii, so
+//! that two points can be compared.
 
 use super::kernel::{Gram, Space};
-use super::kernel_kmeans::{Clusters, Feature, Init, Move, next_seed, seeds};
+use super::kernel_kmeans::{Clusters, Feature, Init, Move, Tiles, draw, next_seed};
 use super::par::Pool;
 use super::seeding;
 use super::units::Units;
 use crate::constraints::Chunklets;
 use crate::data::{Dataset, Float, Matrix, Rows};
-use crate::kernels::Centres;
-use crate::kernels::two_nearest::{LANES, two_nearest};
+use crate::kernels::two_nearest::{LANES, Lanes, gather, two_nearest, two_smallest};
+use crate::kernels::{Centres, Sums};
 use crate::rng::Rng;
 
 /// The two nearest centres of a point. With one centre there is no second: it repeats the first at infinity.
@@ -28,6 +29,18 @@ pub struct Near {
 }
 
 impl Near {
+    /// Writes what was found for the first points of some lanes.
+    fn spread(found: &Lanes, out: &mut [Near]) {
+        for (lane, near) in out.iter_mut().enumerate().take(LANES) {
+            *near = Near {
+                first: found.first[lane],
+                second: found.second[lane],
+                first_d2: found.first_d2[lane],
+                second_d2: found.second_d2[lane],
+            };
+        }
+    }
+
     fn scan(distances: impl Iterator<Item = f64>) -> Near {
         let mut near = Near { first_d2: f64::INFINITY, second_d2: f64::INFINITY, ..Near::default() };
         for (c, d) in distances.enumerate() {
@@ -57,6 +70,8 @@ pub trait Centred {
     fn nearest(&self, pool: &Pool, labels: &mut [u32], distances: &mut [f64]);
     /// The two nearest centres of some points.
     fn two_nearest(&self, pool: &Pool, points: &[u32], out: &mut [Near]);
+    /// The two nearest centres of every point.
+    fn two_nearest_of_all(&self, pool: &Pool, out: &mut [Near]);
     /// Squared distance of a point to a centre.
     fn distance2(&self, i: usize, centre: usize) -> f64;
     /// Centres to the means of a labelling; those of empty clusters stay. The total weights of the clusters.
@@ -68,8 +83,8 @@ pub trait Centred {
 /// The points of a space with centres to come.
 pub fn centred<'a, F: Float>(space: &'a Space<'_, F>) -> Box<dyn Centred + 'a> {
     match (space, space.rows()) {
-        (Space::Gram(gram), _) => Box::new(GramCentres { gram, k: 0, columns: Vec::new(), clusters: None }),
-        (_, Some(data)) => Box::new(RowCentres { data, centres: Matrix::default(), transposed: Matrix::default() }),
+        (Space::Gram(gram), _) => Box::new(GramCentres { gram, distances: Tiles::zeros(0, 0), clusters: None }),
+        (_, Some(data)) => Box::new(RowCentres::new(data)),
         (_, None) => unreachable!("a space is rows or a matrix"),
     }
 }
@@ -80,7 +95,16 @@ struct RowCentres<'a, F> {
     centres: Matrix,
     /// dims × k, for sparse rows.
     transposed: Matrix,
+    /// The rows in lanes, where they are few, dims entries for every eight.
+    lanes: Vec<[f64; LANES]>,
+    /// Sums of the last labelling, `NOWHERE` for rows that are not in them.
+    sums: Sums,
+    labels: Vec<u32>,
 }
+
+/// Values up to which rows are kept in lanes as well: they stay in the cache of a core.
+const FEW: usize = 1 << 17;
+const NOWHERE: u32 = u32::MAX;
 
 /// Starting centres among rows.
 pub fn seed_rows<F: Float>(pool: &Pool, data: &Dataset<'_, F>, k: usize, init: Init, rng: &mut Rng) -> Matrix {
@@ -111,8 +135,24 @@ pub fn seed_rows<F: Float>(pool: &Pool, data: &Dataset<'_, F>, k: usize, init: I
 }
 
 const BLOCK: usize = 256;
+const ROWS_PER_TASK: usize = 2048;
 
-impl<F: Float> RowCentres<'_, F> {
+impl<'a, F: Float> RowCentres<'a, F> {
+    fn new(data: Dataset<'a, F>) -> RowCentres<'a, F> {
+        let (n, dims) = (data.n(), data.dims());
+        let lanes = match data.rows() {
+            Rows::Dense(d) if n * dims <= FEW => {
+                let mut lanes = vec![[0.0; LANES]; n.div_ceil(LANES) * dims];
+                let rows: Vec<&[F]> = (0..n).map(|i| d.row(i)).collect();
+                lanes.chunks_exact_mut(dims).zip(rows.chunks(LANES)).for_each(|(lanes, rows)| gather(rows, lanes));
+                lanes
+            }
+            _ => Vec::new(),
+        };
+        let (sums, labels) = (Sums::zeros(0, dims), vec![NOWHERE; n]);
+        RowCentres { data, centres: Matrix::default(), transposed: Matrix::default(), lanes, sums, labels }
+    }
+
     fn moved(&mut self) {
         if self.data.is_sparse() {
             self.transposed = self.centres.transposed();
@@ -160,15 +200,8 @@ impl<F: Float> Centred for RowCentres<'_, F> {
                     for (row, &i) in rows.iter_mut().zip(&points[first..first + out.len()]) {
                         *row = d.row(i as usize);
                     }
-                    let found = two_nearest(&self.centres, &rows[..out.len()], &mut buffer);
-                    for (lane, near) in out.iter_mut().enumerate() {
-                        *near = Near {
-                            first: found.first[lane],
-                            second: found.second[lane],
-                            first_d2: found.first_d2[lane],
-                            second_d2: found.second_d2[lane],
-                        };
-                    }
+                    gather(&rows[..out.len()], &mut buffer);
+                    Near::spread(&two_nearest(&self.centres, &buffer), out);
                 }
             }
             Rows::Sparse(s) => {
@@ -188,29 +221,52 @@ impl<F: Float> Centred for RowCentres<'_, F> {
             }
         });
     }
+    fn two_nearest_of_all(&self, pool: &Pool, out: &mut [Near]) {
+        if self.lanes.is_empty() {
+            let all: Vec<u32> = (0..self.data.n() as u32).collect();
+            return self.two_nearest(pool, &all, out);
+        }
+        for (lanes, out) in self.lanes.chunks_exact(self.data.dims()).zip(out.chunks_mut(LANES)) {
+            Near::spread(&two_nearest(&self.centres, lanes), out);
+        }
+    }
     fn distance2(&self, i: usize, centre: usize) -> f64 {
         self.data.distance2(i, self.centres.row(centre))
     }
     fn update(&mut self, pool: &Pool, labels: &[u32]) -> Vec<f64> {
         let (k, dims, data) = (self.centres.rows(), self.centres.cols(), &self.data);
-        // Few enough tasks that their partial sums stay small, whatever the number of threads.
-        let tasks = (64_000_000 / (8 * k * dims)).clamp(2, 64);
-        let parts = pool.map_chunks(data.n(), data.n().div_ceil(tasks).max(2048), |range| {
-            let (mut sums, mut weights) = (Matrix::zeros(k, dims), vec![0.0; k]);
-            for i in range {
-                let (c, w) = (labels[i] as usize, data.weight(i));
-                weights[c] += w;
-                data.add_row(i, w, sums.row_mut(c));
-            }
-            (sums, weights)
-        });
-        let (mut sums, mut weights) = (Matrix::zeros(k, dims), vec![0.0; k]);
-        for (s, w) in &parts {
-            sums.values_mut().iter_mut().zip(s.values()).for_each(|(a, b)| *a += b);
-            weights.iter_mut().zip(w).for_each(|(a, b)| *a += b);
+        let changed = self.labels.iter().zip(labels).filter(|(was, is)| was != is).count();
+        if 2 * changed > labels.len() || self.sums.weights.len() != k {
+            // Afresh, which is faster and forgets rounding.
+            self.labels.fill(NOWHERE);
+            self.sums = Sums::zeros(k, dims);
         }
+        let before = &self.labels;
+        let bring = |sums: &mut Sums, i: usize| match (before[i], labels[i]) {
+            (was, is) if was == is => {}
+            (NOWHERE, is) => {
+                sums.weights[is as usize] += data.weight(i);
+                data.add_row(i, data.weight(i), sums.values.row_mut(is as usize));
+            }
+            (was, is) => sums.carry(data, i, data.weight(i), (was as usize, is as usize)),
+        };
+        if data.n() <= ROWS_PER_TASK {
+            (0..data.n()).for_each(|i| bring(&mut self.sums, i));
+        } else {
+            // Few enough tasks that their partial sums stay small, whatever the number of threads.
+            let tasks = (64_000_000 / (8 * k * dims)).clamp(2, 64);
+            let parts = pool.map_chunks(data.n(), data.n().div_ceil(tasks).max(ROWS_PER_TASK), |range| {
+                let mut sums = Sums::zeros(k, dims);
+                range.for_each(|i| bring(&mut sums, i));
+                sums
+            });
+            parts.iter().for_each(|part| self.sums.add(part));
+        }
+        self.labels.copy_from_slice(labels);
+        let mut weights = vec![0.0; k];
+        labels.iter().enumerate().for_each(|(i, &c)| weights[c as usize] += data.weight(i));
         for (c, &w) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
-            self.centres.row_mut(c).iter_mut().zip(sums.row(c)).for_each(|(centre, sum)| *centre = sum / w);
+            self.centres.row_mut(c).iter_mut().zip(self.sums.values.row(c)).for_each(|(centre, sum)| *centre = sum / w);
         }
         self.moved();
         weights
@@ -226,9 +282,8 @@ impl<F: Float> Centred for RowCentres<'_, F> {
 /// A kernel matrix and centres in its feature space.
 struct GramCentres<'a> {
     gram: &'a Gram,
-    k: usize,
-    /// Squared distance of every point to every centre, n × k.
-    columns: Vec<f64>,
+    /// Squared distance of every point to every centre.
+    distances: Tiles,
     clusters: Option<Clusters<'a, Gram>>,
 }
 
@@ -240,59 +295,51 @@ impl Centred for GramCentres<'_> {
         self.gram.weights()[i]
     }
     fn seed(&mut self, pool: &Pool, k: usize, init: Init, rng: &mut Rng) {
-        self.k = k;
-        self.columns = vec![0.0; self.gram.len() * k];
+        self.distances = Tiles::zeros(self.gram.len(), k);
         self.clusters = None;
-        for (c, seed) in seeds(pool, self.gram, k, init, rng).into_iter().enumerate() {
-            self.put(c, seed as usize);
-        }
+        draw(pool, self.gram, k, init, rng, &mut |c, distances| self.distances.set(c as usize, distances));
     }
     fn nearest(&self, pool: &Pool, labels: &mut [u32], distances: &mut [f64]) {
         let mut near = vec![Near::default(); labels.len()];
-        let all: Vec<u32> = (0..labels.len() as u32).collect();
-        self.two_nearest(pool, &all, &mut near);
+        self.two_nearest_of_all(pool, &mut near);
         for ((label, distance), near) in labels.iter_mut().zip(distances).zip(&near) {
             (*label, *distance) = (near.first, near.first_d2);
         }
     }
     fn two_nearest(&self, pool: &Pool, points: &[u32], out: &mut [Near]) {
-        pool.map_chunks_mut(out, 2048, |start, slice| {
-            for (near, &i) in slice.iter_mut().zip(&points[start..]) {
-                let row = &self.columns[i as usize * self.k..(i as usize + 1) * self.k];
-                *near = Near::scan(row.iter().copied());
+        let mut near = vec![Near::default(); self.gram.len()];
+        self.two_nearest_of_all(pool, &mut near);
+        out.iter_mut().zip(points).for_each(|(out, &i)| *out = near[i as usize]);
+    }
+    fn two_nearest_of_all(&self, _: &Pool, out: &mut [Near]) {
+        for (first, width, tile) in self.distances.tiles() {
+            for (from, out) in (0..).step_by(LANES).zip(out[first..first + width].chunks_mut(LANES)) {
+                Near::spread(&two_smallest(tile, width, from), out);
             }
-        });
+        }
     }
     fn distance2(&self, i: usize, centre: usize) -> f64 {
-        self.columns[i * self.k + centre]
+        self.distances.at(i, centre)
     }
     fn update(&mut self, pool: &Pool, labels: &[u32]) -> Vec<f64> {
-        match &mut self.clusters {
+        let k = self.distances.clusters();
+        let clusters = match &mut self.clusters {
             Some(clusters) => {
                 let moves: Vec<Move> = (clusters.labels.iter().zip(labels).enumerate())
                     .filter(|(_, (from, to))| from != to)
                     .map(|(i, (&from, &to))| Move { point: i as u32, from, to })
                     .collect();
                 clusters.apply(pool, &moves);
+                clusters
             }
-            None => self.clusters = Some(Clusters::new(pool, self.gram, labels.to_vec(), self.k)),
-        }
-        let Some(clusters) = &self.clusters else { return Vec::new() };
-        let k = self.k;
-        pool.map_chunks_mut(&mut self.columns, 512 * k, |start, slice| {
-            let (mut products, mut distances) = (vec![0.0; k], vec![0.0; k]);
-            for (i, row) in (start / k..).zip(slice.chunks_exact_mut(k)) {
-                clusters.distances(i, &mut products, &mut distances);
-                // An empty cluster has no mean: its centre stays.
-                row.iter_mut().zip(&distances).filter(|(_, d)| d.is_finite()).for_each(|(old, d)| *old = *d);
-            }
-        });
+            None => self.clusters.insert(Clusters::new(pool, self.gram, labels.to_vec(), k)),
+        };
+        clusters.all_distances(pool, &mut self.distances);
         clusters.weight.clone()
     }
     fn put(&mut self, centre: usize, i: usize) {
-        for (j, row) in self.columns.chunks_exact_mut(self.k).enumerate() {
-            row[centre] = Feature::distance2(self.gram, i, j);
-        }
+        let to_point: Vec<f64> = (0..self.gram.len()).map(|j| Feature::distance2(self.gram, i, j)).collect();
+        self.distances.set(centre, &to_point);
     }
 }
 
@@ -335,6 +382,9 @@ mod tests {
             c.nearest(&pool, &mut near, &mut distances);
             let mut two = vec![Near::default(); points.len()];
             c.two_nearest(&pool, &points, &mut two);
+            let mut every = vec![Near::default(); n];
+            c.two_nearest_of_all(&pool, &mut every);
+            assert!(points.iter().zip(&two).all(|(&i, two)| every[i as usize] == *two));
             for (&i, two) in points.iter().zip(&two) {
                 let mut by: Vec<(f64, usize)> = (0..k).map(|h| (c.distance2(i as usize, h), h)).collect();
                 by.sort_by(|a, b| a.partial_cmp(b).unwrap());

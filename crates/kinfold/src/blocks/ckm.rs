@@ -249,11 +249,11 @@ pub fn ckm(
     let walk: Vec<Link> = order.iter().map(|&s| links.links[s as usize]).collect();
     let mut is_bound = vec![false; n];
     links.bound.iter().for_each(|&i| is_bound[i as usize] = true);
-    let free: Vec<u32> = (0..n as u32).filter(|&i| !is_bound[i as usize]).collect();
-    // The kernel for all rows is for where most are free.
-    let mostly_free = 4 * free.len() >= 3 * n;
-    let mut near_free = vec![Near::default(); if mostly_free { 0 } else { free.len() }];
+    // The second nearest is worth finding for all where few are free.
+    let mostly_free = 4 * links.bound.len() <= n;
+    let mut near_all = vec![Near::default(); if mostly_free { 0 } else { n }];
     let mut near = vec![Near::default(); links.bound.len()];
+    let weights: Vec<f64> = (0..n).map(|i| points.weight(i)).collect();
     let mut placed = vec![NOWHERE; links.bound.len()];
     let mut distances = vec![0.0; n];
     let mut labels: Vec<u32> = vec![NOWHERE; n];
@@ -264,13 +264,14 @@ pub fn ckm(
     for _ in 0..settings.max_iter.max(1) {
         if mostly_free {
             points.nearest(pool, &mut now, &mut distances);
+            points.two_nearest(pool, &links.bound, &mut near);
         } else {
-            points.two_nearest(pool, &free, &mut near_free);
-            for (&i, near) in free.iter().zip(&near_free) {
-                (now[i as usize], distances[i as usize]) = (near.first, near.first_d2);
+            points.two_nearest_of_all(pool, &mut near_all);
+            for ((now, distance), near) in now.iter_mut().zip(&mut distances).zip(&near_all) {
+                (*now, *distance) = (near.first, near.first_d2);
             }
+            near.iter_mut().zip(&links.bound).for_each(|(near, &i)| *near = near_all[i as usize]);
         }
-        points.two_nearest(pool, &links.bound, &mut near);
         place(&walk, &near, &mut placed);
         for ((&i, near), &c) in links.bound.iter().zip(&near).zip(&placed) {
             let i = i as usize;
@@ -281,7 +282,7 @@ pub fn ckm(
                 c => points.distance2(i, c as usize),
             };
         }
-        let cost: f64 = distances.iter().enumerate().map(|(i, d)| points.weight(i) * d).sum();
+        let cost: f64 = distances.iter().zip(&weights).map(|(d, w)| w * d).sum();
         if trace.last().is_some_and(|&last| cost >= last) {
             // Also where the assignment repeats, unless its centres have moved: then the cost has fallen once more.
             termination = Termination::Converged;
@@ -290,8 +291,8 @@ pub fn ckm(
         let repeats = now == labels;
         trace.push(cost);
         labels.copy_from_slice(&now);
-        let weights = points.update(pool, &labels);
-        let reseeded = reseed(points, &weights, &mut was_empty, &labels, &mut distances, &is_bound);
+        let masses = points.update(pool, &labels);
+        let reseeded = reseed(points, &masses, &mut was_empty, &labels, &mut distances, &is_bound);
         if repeats && !reseeded {
             termination = Termination::Converged;
             break;

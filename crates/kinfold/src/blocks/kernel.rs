@@ -55,13 +55,16 @@ pub struct Gram {
     n: usize,
     values: Vec<f64>,
     weights: Vec<f64>,
+    own: Vec<f64>,
 }
 
 impl Gram {
     /// Takes n×n values, row after row, and a weight per point. Panics when the lengths do not fit.
     pub fn from_values(values: Vec<f64>, weights: Vec<f64>) -> Gram {
         assert_eq!(values.len(), weights.len() * weights.len(), "a kernel matrix is square");
-        Gram { n: weights.len(), values, weights }
+        let n = weights.len();
+        let own = (0..n).map(|i| values[i * (n + 1)]).collect();
+        Gram { n, values, weights, own }
     }
     /// The n×n values, row after row.
     pub fn into_values(self) -> Vec<f64> {
@@ -78,6 +81,10 @@ impl Gram {
     /// K_i0 … K_in.
     pub fn row(&self, i: usize) -> &[f64] {
         &self.values[i * self.n..(i + 1) * self.n]
+    }
+    /// K_00 … K_nn.
+    pub fn own(&self) -> &[f64] {
+        &self.own
     }
     /// The weight of every point.
     pub fn weights(&self) -> &[f64] {
@@ -110,7 +117,7 @@ impl Gram {
                 scale_rows(&mut values, &|i, j, d2| (-d2 / (sigma[i] * sigma[j])).exp());
             }
         }
-        Gram { n, values, weights: (0..n).map(|i| data.weight(i)).collect() }
+        Gram::from_values(values, (0..n).map(|i| data.weight(i)).collect())
     }
 
     /// One point per chunklet: K_AB = Σ_{i∈A, j∈B} w_i w_j K_ij / (w_A w_B).
@@ -134,7 +141,7 @@ impl Gram {
                 values[a * m + b] = values[b * m + a];
             }
         }
-        Gram { n: m, values, weights }
+        Gram::from_values(values, weights)
     }
 }
 

@@ -10,6 +10,7 @@ use super::lloyd::Outcome;
 use super::par::Pool;
 use crate::context::{RunContext, Termination};
 use crate::data::Matrix;
+use crate::kernels::combine::add_rows;
 use crate::rng::Rng;
 
 crate::choice! {
@@ -65,14 +66,68 @@ pub trait Feature: Sync {
     }
 }
 
-/// Σ_{j∈h} w_j K_ij of every point (rows) and cluster (columns).
-pub struct GramSums {
+/// A number for every point and cluster. A tile of points has its clusters one after another, and a cluster its points
+/// side by side: a row of the kernel matrix is added to a cluster as it lies in memory, and tiles are tasks.
+pub struct Tiles {
+    n: usize,
     k: usize,
     values: Vec<f64>,
 }
 
+/// Points of a tile.
+const TILE: usize = 512;
+
+impl Tiles {
+    /// n points × k clusters of zeros.
+    pub fn zeros(n: usize, k: usize) -> Tiles {
+        Tiles { n, k, values: vec![0.0; n * k] }
+    }
+    /// How many points the tile that begins with point `first` has.
+    fn width(&self, first: usize) -> usize {
+        TILE.min(self.n - first)
+    }
+    /// The number of a point and a cluster.
+    pub fn at(&self, i: usize, h: usize) -> f64 {
+        let first = i / TILE * TILE;
+        self.values[first * self.k + h * self.width(first) + i - first]
+    }
+    /// Number of clusters.
+    pub fn clusters(&self) -> usize {
+        self.k
+    }
+    /// The first point of every tile, how many it has, and the numbers of one cluster after another.
+    pub fn tiles(&self) -> impl Iterator<Item = (usize, usize, &[f64])> {
+        let of = move |(first, tile)| (first, self.width(first), tile);
+        (0..).step_by(TILE).zip(self.values.chunks((TILE * self.k).max(1))).map(of)
+    }
+    /// Overwrites the numbers of one cluster.
+    pub fn set(&mut self, h: usize, numbers: &[f64]) {
+        for (tile, numbers) in self.values.chunks_mut(TILE * self.k).zip(numbers.chunks(TILE)) {
+            tile[h * numbers.len()..(h + 1) * numbers.len()].copy_from_slice(numbers);
+        }
+    }
+    /// `work(first point, cluster, its numbers)` in every tile.
+    fn change(&mut self, pool: &Pool, work: impl Fn(usize, usize, &mut [f64]) + Sync) {
+        let k = self.k;
+        pool.map_chunks_mut(&mut self.values, TILE * k, |start, tile| {
+            let width = tile.len() / k;
+            tile.chunks_exact_mut(width).enumerate().for_each(|(h, numbers)| work(start / k, h, numbers));
+        });
+    }
+}
+
+impl Gram {
+    /// Adds Σ factor · K_j of each cluster's terms (j, factor): rows for columns, the matrix is symmetric.
+    fn add(&self, pool: &Pool, sums: &mut Tiles, terms: &[Vec<(u32, f64)>]) {
+        sums.change(pool, |first, h, numbers| {
+            let width = numbers.len();
+            add_rows(numbers, &terms[h], |j| &self.row(j as usize)[first..first + width]);
+        });
+    }
+}
+
 impl Feature for Gram {
-    type Sums = GramSums;
+    type Sums = Tiles;
 
     fn len(&self) -> usize {
         Gram::len(self)
@@ -81,45 +136,54 @@ impl Feature for Gram {
         self.weights()[i]
     }
     fn own(&self, i: usize) -> f64 {
-        self.row(i)[i]
+        Gram::own(self)[i]
     }
     fn product(&self, i: usize, j: usize) -> f64 {
         self.row(i)[j]
     }
-    fn sums(&self, pool: &Pool, labels: &[u32], k: usize) -> GramSums {
-        let mut values = vec![0.0; labels.len() * k];
-        pool.map_chunks_mut(&mut values, 16 * k, |start, slice| {
-            for (i, out) in (start / k..).zip(slice.chunks_exact_mut(k)) {
-                for ((&label, &value), &w) in labels.iter().zip(self.row(i)).zip(self.weights()) {
-                    out[label as usize] += w * value;
-                }
-            }
-        });
-        GramSums { k, values }
+    fn sums(&self, pool: &Pool, labels: &[u32], k: usize) -> Tiles {
+        let mut terms = vec![Vec::new(); k];
+        (0..).zip(labels).zip(self.weights()).for_each(|((j, &h), &w)| terms[h as usize].push((j, w)));
+        let mut sums = Tiles::zeros(labels.len(), k);
+        self.add(pool, &mut sums, &terms);
+        sums
     }
-    fn shift(&self, pool: &Pool, sums: &mut GramSums, moves: &[Move]) {
-        let k = sums.k;
-        let rows_per_task = (100_000 / (moves.len() + 1)).max(16);
-        pool.map_chunks_mut(&mut sums.values, rows_per_task * k, |start, slice| {
-            for (i, out) in (start / k..).zip(slice.chunks_exact_mut(k)) {
-                let row = self.row(i);
-                for m in moves {
-                    let change = self.weights()[m.point as usize] * row[m.point as usize];
-                    out[m.from as usize] -= change;
-                    out[m.to as usize] += change;
-                }
-            }
-        });
+    fn shift(&self, pool: &Pool, sums: &mut Tiles, moves: &[Move]) {
+        let mut terms = vec![Vec::new(); sums.k];
+        for m in moves {
+            let w = self.weights()[m.point as usize];
+            terms[m.from as usize].push((m.point, -w));
+            terms[m.to as usize].push((m.point, w));
+        }
+        self.add(pool, sums, &terms);
     }
-    fn products(&self, sums: &GramSums, i: usize, out: &mut [f64]) {
-        out.copy_from_slice(&sums.values[i * sums.k..(i + 1) * sums.k]);
+    fn products(&self, sums: &Tiles, i: usize, out: &mut [f64]) {
+        out.iter_mut().enumerate().for_each(|(h, o)| *o = sums.at(i, h));
     }
-    fn squares(&self, sums: &GramSums, labels: &[u32], k: usize) -> Vec<f64> {
+    fn squares(&self, sums: &Tiles, labels: &[u32], k: usize) -> Vec<f64> {
         let mut squares = vec![0.0; k];
         for (i, &label) in labels.iter().enumerate() {
-            squares[label as usize] += self.weights()[i] * sums.values[i * k + label as usize];
+            squares[label as usize] += self.weights()[i] * sums.at(i, label as usize);
         }
         squares
+    }
+}
+
+impl Clusters<'_, Gram> {
+    /// Writes the squared distance of every point to every mean; an empty cluster has none, its numbers stay.
+    pub fn all_distances(&self, pool: &Pool, out: &mut Tiles) {
+        let sums = &self.sums;
+        out.change(pool, |first, h, numbers| {
+            if self.count[h] == 0 {
+                return;
+            }
+            let (width, w) = (numbers.len(), self.weight[h]);
+            let products = &sums.values[first * sums.k + h * width..][..width];
+            let own = &Gram::own(self.points)[first..first + width];
+            for ((d, product), own) in numbers.iter_mut().zip(products).zip(own) {
+                *d = own - 2.0 * product / w + self.square[h] / (w * w);
+            }
+        });
     }
 }
 
@@ -354,11 +418,6 @@ pub fn kernel_kmeans<P: Feature>(ctx: &RunContext, points: &P, start: Vec<u32>, 
     Outcome { labels: clusters.labels, centres: Matrix::default(), trace, termination, exact: false }
 }
 
-/// Draws k points to start from.
-pub fn seeds<P: Feature>(pool: &Pool, points: &P, k: usize, init: Init, rng: &mut Rng) -> Vec<u32> {
-    draw(pool, points, k, init, rng, &mut |_, _| {})
-}
-
 /// Draws k points and gives every point the nearest of them, the first of equals.
 pub fn start<P: Feature>(pool: &Pool, points: &P, k: usize, init: Init, rng: &mut Rng) -> Vec<u32> {
     let mut nearest = vec![(f64::INFINITY, 0u32); points.len()];
@@ -372,8 +431,8 @@ pub fn start<P: Feature>(pool: &Pool, points: &P, k: usize, init: Init, rng: &mu
     nearest.into_iter().map(|(_, h)| h).collect()
 }
 
-/// Draws points one by one and shows the squared distances of all points to each.
-fn draw<P: Feature>(
+/// Draws k points one by one and shows the squared distances of all points to each.
+pub fn draw<P: Feature>(
     pool: &Pool,
     points: &P,
     k: usize,
@@ -393,7 +452,7 @@ fn draw<P: Feature>(
     loop {
         let last = chosen[chosen.len() - 1] as usize;
         pool.map_chunks_mut(&mut distances, 4096, |start, slice| {
-            slice.iter_mut().enumerate().for_each(|(i, d)| *d = points.distance2(start + i, last));
+            slice.iter_mut().enumerate().for_each(|(i, d)| *d = points.distance2(last, start + i));
         });
         show(chosen.len() as u32 - 1, &distances);
         if chosen.len() == k {
@@ -535,7 +594,8 @@ mod tests {
         let same = Dataset::dense(&[2.0; 5], 1).unwrap();
         let outcome = kernel_kmeans(&ctx, &gram(&same, Kernel::Linear), vec![0; 5], 3, LIMITS);
         assert_eq!(outcome.labels, [0; 5]);
-        let chosen = seeds(&Pool::new(1), &gram(&same, Kernel::Linear), 4, Init::FarthestFirst, &mut ctx.rng("x", 0));
+        let (same, rng) = (gram(&same, Kernel::Linear), &mut ctx.rng("x", 0));
+        let chosen = draw(&Pool::new(1), &same, 4, Init::FarthestFirst, rng, &mut |_, _| {});
         let mut distinct = chosen.clone();
         distinct.sort_unstable();
         distinct.dedup();

@@ -1,6 +1,7 @@
 //! Distance, nearest centre, sums: slices in, slices out. The only place with SIMD and `unsafe`; every kernel has a
 //! plain twin that it is tested against.
 
+pub(crate) mod combine;
 pub(crate) mod distances;
 pub(crate) mod doubt;
 pub(crate) mod nearest;

@@ -1,6 +1,7 @@
-//! The two nearest centres of eight dense rows at a time, one lane per row: for rows picked out of the data, where the
-//! second nearest matters. Squared differences at every width, in f64. Ties go to the lowest centre. With AVX2 and FMA
-//! at run time the same code is compiled for them; the plain twin is the same code without.
+//! The two nearest centres of eight points at a time, one lane per point, where the second nearest matters: of dense
+//! rows, gathered into lanes once and looked at often, by squared differences at every width, in f64; or of points whose
+//! distances are known. Ties go to the lowest centre. With AVX2 and FMA at run time the same code is compiled for
+//! them; the plain twin is the same code without.
 
 use crate::data::{Float, Matrix};
 
@@ -17,46 +18,73 @@ pub(crate) struct Lanes {
     pub(crate) second_d2: [f64; LANES],
 }
 
-/// Looks at up to `LANES` rows; `buffer` has one entry per dimension and is overwritten. Lanes without a row hold
-/// whatever the buffer held.
-#[allow(unsafe_code)]
-pub(crate) fn two_nearest<F: Float>(centres: &Matrix, rows: &[&[F]], buffer: &mut [[f64; LANES]]) -> Lanes {
+/// Writes up to `LANES` rows side by side; `lanes` has one entry per dimension. Lanes without a row stay.
+pub(crate) fn gather<F: Float>(rows: &[&[F]], lanes: &mut [[f64; LANES]]) {
     for (lane, row) in rows.iter().enumerate() {
-        buffer.iter_mut().zip(*row).for_each(|(b, v)| b[lane] = v.to_f64());
+        lanes.iter_mut().zip(*row).for_each(|(b, v)| b[lane] = v.to_f64());
     }
-    #[cfg(target_arch = "x86_64")]
-    if super::has_avx2() {
-        // SAFETY: the processor has both.
-        return unsafe { with_avx2(centres, buffer) };
-    }
-    with::<false>(centres, buffer)
 }
 
-#[cfg(target_arch = "x86_64")]
+/// The two nearest centres of gathered rows.
 #[allow(unsafe_code)]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn with_avx2(centres: &Matrix, buffer: &[[f64; LANES]]) -> Lanes {
-    with::<true>(centres, buffer)
+pub(crate) fn two_nearest(centres: &Matrix, lanes: &[[f64; LANES]]) -> Lanes {
+    #[cfg(target_arch = "x86_64")]
+    if super::has_avx2() {
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn fast(centres: &Matrix, lanes: &[[f64; LANES]]) -> Lanes {
+            with::<true>(centres, lanes)
+        }
+        // SAFETY: the processor has both.
+        return unsafe { fast(centres, lanes) };
+    }
+    with::<false>(centres, lanes)
+}
+
+/// The two smallest of known squared distances: `columns` holds `width` of them for each centre, and the lanes are those
+/// from `from` on, repeated from the last where there are too few.
+#[allow(unsafe_code)]
+pub(crate) fn two_smallest(columns: &[f64], width: usize, from: usize) -> Lanes {
+    #[cfg(target_arch = "x86_64")]
+    if super::has_avx2() {
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn fast(columns: &[f64], width: usize, from: usize) -> Lanes {
+            smallest(columns, width, from)
+        }
+        // SAFETY: the processor has both.
+        return unsafe { fast(columns, width, from) };
+    }
+    smallest(columns, width, from)
+}
+
+#[inline(always)]
+fn smallest(columns: &[f64], width: usize, from: usize) -> Lanes {
+    let mut found = Found::default();
+    for (c, column) in columns.chunks_exact(width).enumerate() {
+        let distances = match column[from..].first_chunk::<LANES>() {
+            Some(eight) => *eight,
+            None => std::array::from_fn(|lane| column[(from + lane).min(width - 1)]),
+        };
+        found.meet(c, [distances]);
+    }
+    found.lanes()
 }
 
 /// Centres that are looked at together: enough sums at a time that none waits for the one before.
 const TOGETHER: usize = 4;
 
 #[inline(always)]
-fn with<const FUSED: bool>(centres: &Matrix, buffer: &[[f64; LANES]]) -> Lanes {
-    let mut found = Found { d2: [[f64::INFINITY; LANES]; 2], at: [[0.0; LANES]; 2] };
+fn with<const FUSED: bool>(centres: &Matrix, lanes: &[[f64; LANES]]) -> Lanes {
+    let mut found = Found::default();
     let mut c = 0;
     while c + TOGETHER <= centres.rows() {
-        found.meet(c, distances::<FUSED, TOGETHER>(centres, c, buffer));
+        found.meet(c, distances::<FUSED, TOGETHER>(centres, c, lanes));
         c += TOGETHER;
     }
     while c < centres.rows() {
-        found.meet(c, distances::<FUSED, 1>(centres, c, buffer));
+        found.meet(c, distances::<FUSED, 1>(centres, c, lanes));
         c += 1;
     }
-    let [first_d2, second_d2] = found.d2;
-    let [first, second] = found.at.map(|numbers| numbers.map(|c| c as u32));
-    Lanes { first, second, first_d2, second_d2 }
+    found.lanes()
 }
 
 /// Squared distances of the lanes to G centres from `c` on.
@@ -64,11 +92,11 @@ fn with<const FUSED: bool>(centres: &Matrix, buffer: &[[f64; LANES]]) -> Lanes {
 fn distances<const FUSED: bool, const G: usize>(
     centres: &Matrix,
     c: usize,
-    buffer: &[[f64; LANES]],
+    lanes: &[[f64; LANES]],
 ) -> [[f64; LANES]; G] {
-    let rows: [&[f64]; G] = std::array::from_fn(|g| &centres.row(c + g)[..buffer.len()]);
+    let rows: [&[f64]; G] = std::array::from_fn(|g| &centres.row(c + g)[..lanes.len()]);
     let mut sums = [[0.0; LANES]; G];
-    for (j, x) in buffer.iter().enumerate() {
+    for (j, x) in lanes.iter().enumerate() {
         for (sum, row) in sums.iter_mut().zip(&rows) {
             for lane in 0..LANES {
                 let d = x[lane] - row[j];
@@ -85,7 +113,21 @@ struct Found {
     at: [[f64; LANES]; 2],
 }
 
+impl Default for Found {
+    #[inline(always)]
+    fn default() -> Found {
+        Found { d2: [[f64::INFINITY; LANES]; 2], at: [[0.0; LANES]; 2] }
+    }
+}
+
 impl Found {
+    #[inline(always)]
+    fn lanes(self) -> Lanes {
+        let [first_d2, second_d2] = self.d2;
+        let [first, second] = self.at.map(|numbers| numbers.map(|c| c as u32));
+        Lanes { first, second, first_d2, second_d2 }
+    }
+
     #[inline(always)]
     fn meet<const G: usize>(&mut self, c: usize, sums: [[f64; LANES]; G]) {
         let ([first_d2, second_d2], [first, second]) = (&mut self.d2, &mut self.at);
@@ -116,7 +158,8 @@ mod tests {
             let centres = Matrix::from_vec(dims, (0..k * dims).map(|_| rng.normal()).collect());
             let borrowed: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
             let mut buffer = vec![[0.0; LANES]; dims];
-            let fast = two_nearest(&centres, &borrowed, &mut buffer);
+            gather(&borrowed, &mut buffer);
+            let fast = two_nearest(&centres, &buffer);
             let plain = with::<false>(&centres, &buffer);
             assert_eq!((fast.first, fast.second), (plain.first, plain.second));
             for (lane, row) in rows.iter().enumerate() {
@@ -132,13 +175,21 @@ mod tests {
                     assert_eq!(fast.second_d2[lane], f64::INFINITY);
                 }
             }
+            // The same from known distances: three lanes from the fifth on, then the last again.
+            let distance = |c: &[f64], row: &[f64]| row.iter().zip(c).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
+            let columns: Vec<f64> = centres.iter().flat_map(|c| rows[..7].iter().map(|r| distance(c, r))).collect();
+            let known = two_smallest(&columns, 7, 4);
+            assert_eq!((&known.first[..3], &known.second[..3]), (&fast.first[4..7], &fast.second[4..7]));
+            assert_eq!(known.first[3..], [known.first[2]; 5]);
         }
     }
 
     #[test]
     fn ties_go_to_the_lower_centres() {
         let centres = Matrix::from_vec(1, vec![5.0, 1.0, 1.0, 1.0, -3.0]);
-        let found = two_nearest(&centres, &[&[1.0], &[-1.0]], &mut [[0.0; LANES]]);
+        let mut lanes = [[0.0; LANES]];
+        gather(&[&[1.0], &[-1.0]], &mut lanes);
+        let found = two_nearest(&centres, &lanes);
         assert_eq!((found.first[0], found.second[0]), (1, 2));
         assert_eq!((found.first[1], found.second[1]), (1, 2));
     }
