@@ -2,11 +2,14 @@
 //! may be bound by constraints; densities and the M step are here. S_l := (1 − a)·S_l + a·diag(S_pool) + r·I with
 //! a = dims/(dims + N_l) when shrinking, r = `reg` times the mean variance of the columns; without shrinking the
 //! likelihood never falls (up to r). A starved component moves to the row of lowest likelihood, twice, then is dropped.
-//! O(n·k·dims²) per iteration for full and tied covariances, O(n·k·dims) otherwise; rows are widened in blocks.
+//! O(n·k·dims²) per iteration for full and tied covariances, O(n·k·dims) otherwise; rows are widened in blocks, and a
+//! component's covariance is made of the rows that have a share in it.
 
 use crate::blocks::marginals::log_sum;
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Float, Matrix};
+use crate::kernels::two_nearest::{LANES, gather};
+use crate::kernels::whiten::squares;
 
 crate::choice! {
     /// The shape of the components.
@@ -92,6 +95,8 @@ pub struct Mixture {
 
 /// Rows per block.
 const BLOCK: usize = 256;
+/// A row with less than this of a component's mass cannot be seen in its covariance.
+const NOTHING: f64 = 1e-30;
 
 /// Rows `start..end` widened, row-major.
 fn widened<F: Float>(data: &Dataset<'_, F>, start: usize, end: usize) -> Vec<f64> {
@@ -176,7 +181,7 @@ impl<'a, F: Float> Maximiser<'a, F> {
         }
         let total: f64 = mass.iter().sum();
         let weights = mixing.unwrap_or_else(|| mass.iter().map(|m| m / total).collect());
-        let scatters = self.scatters(ctx, posteriors, &means);
+        let scatters = self.scatters(ctx, posteriors, &means, &mass);
         let covariances = self.covariances(scatters, &mass);
         let gaussians = covariances.iter().map(|s| self.gaussian(s)).collect();
         Mixture { weights, means, covariances, gaussians }
@@ -194,7 +199,7 @@ impl<'a, F: Float> Maximiser<'a, F> {
     }
 
     /// Σ w r (x − μ)(x − μ)ᵀ of every component, or its diagonal.
-    fn scatters(&self, ctx: &RunContext, posteriors: &[f64], means: &Matrix) -> Vec<Vec<f64>> {
+    fn scatters(&self, ctx: &RunContext, posteriors: &[f64], means: &Matrix, mass: &[f64]) -> Vec<Vec<f64>> {
         let (n, k, dims) = (self.data.n(), self.k, self.data.dims());
         let size = if self.full { dims * dims } else { dims };
         let tasks = n.div_ceil(64).max(4 * BLOCK);
@@ -207,11 +212,12 @@ impl<'a, F: Float> Maximiser<'a, F> {
                 let shares = self.weighted(posteriors, start, end);
                 for l in 0..k {
                     centred.clear();
-                    for (row, share) in rows.chunks_exact(dims).zip(shares[l..].iter().step_by(k)) {
+                    let with_share = rows.chunks_exact(dims).zip(shares[l..].iter().step_by(k));
+                    for (row, share) in with_share.filter(|(_, share)| **share > NOTHING * mass[l]) {
                         let root = share.sqrt();
                         centred.extend(row.iter().zip(means.row(l)).map(|(x, m)| root * (x - m)));
                     }
-                    if self.full {
+                    if self.full && !centred.is_empty() {
                         kinfold_linalg::transposed_times(&centred, dims, &centred, dims, &mut product);
                         out[l].iter_mut().zip(&product).for_each(|(o, p)| *o += p);
                     } else {
@@ -295,27 +301,38 @@ impl<'a, F: Float> Maximiser<'a, F> {
         ctx.pool.map_chunks_mut(&mut out, BLOCK * k, |start, slice| {
             let first = start / k;
             let rows = widened(self.data, first, first + slice.len() / k);
-            let (mut centred, mut turned) = (Vec::new(), vec![0.0; rows.len()]);
-            for l in 0..k {
-                let gaussian = &mixture.gaussians[l.min(mixture.gaussians.len() - 1)];
-                centred.clear();
-                for row in rows.chunks_exact(dims) {
-                    centred.extend(row.iter().zip(mixture.means.row(l)).map(|(x, m)| x - m));
-                }
-                if self.full {
-                    kinfold_linalg::times_transposed(&centred, &gaussian.inverse, dims, &mut turned);
-                } else {
-                    for (t, c) in turned.chunks_exact_mut(dims).zip(centred.chunks_exact(dims)) {
-                        t.iter_mut().zip(c).zip(&gaussian.inverse).for_each(|((t, c), s)| *t = c * s);
+            let (mut lanes, mut centred) = (vec![[0.0; LANES]; dims], vec![[0.0; LANES]; dims]);
+            for (rows, out) in rows.chunks(LANES * dims).zip(slice.chunks_mut(LANES * k)) {
+                let mut list: [&[f64]; LANES] = [&[]; LANES];
+                list.iter_mut().zip(rows.chunks_exact(dims)).for_each(|(place, row)| *place = row);
+                gather(&list, &mut lanes);
+                for l in 0..k {
+                    let gaussian = &mixture.gaussians[l.min(mixture.gaussians.len() - 1)];
+                    for ((c, x), &m) in centred.iter_mut().zip(&lanes).zip(mixture.means.row(l)) {
+                        *c = x.map(|x| x - m);
                     }
-                }
-                for (out, t) in slice[l..].iter_mut().step_by(k).zip(turned.chunks_exact(dims)) {
-                    *out = gaussian.constant - 0.5 * t.iter().map(|v| v * v).sum::<f64>();
+                    let lengths = if self.full {
+                        squares(&gaussian.inverse, &centred)
+                    } else {
+                        scaled_squares(&gaussian.inverse, &centred)
+                    };
+                    for (out, length) in out[l..].iter_mut().step_by(k).zip(lengths) {
+                        *out = gaussian.constant - 0.5 * length;
+                    }
                 }
             }
         });
         out
     }
+}
+
+/// Squared lengths of centred rows in lanes, every column on a scale of its own.
+fn scaled_squares(scales: &[f64], centred: &[[f64; LANES]]) -> [f64; LANES] {
+    let mut total = [0.0; LANES];
+    for (c, s) in centred.iter().zip(scales) {
+        total.iter_mut().zip(c).for_each(|(t, c)| *t += (c * s) * (c * s));
+    }
+    total
 }
 
 /// What EM led to.

@@ -8,6 +8,7 @@ pub(crate) mod nearest;
 pub(crate) mod simd;
 pub(crate) mod sums;
 pub(crate) mod two_nearest;
+pub(crate) mod whiten;
 
 pub(crate) use doubt::Doubt;
 pub use nearest::Kernel;
