@@ -8,6 +8,7 @@ use kinfold::blocks::units::Units;
 use kinfold::constraints::{Chunklets, ConstraintSet};
 use kinfold::context::RunContext;
 use kinfold::data::{Dataset, Float, Matrix};
+use kinfold::methods::Typed;
 use kinfold::pipeline::Job;
 
 /// Seconds, objective and iterations of a run.
@@ -68,7 +69,7 @@ pub fn constrained<F: Float>(
     Ok(Timed { seconds, objective: outcome.cost(), iterations: outcome.trace.len() })
 }
 
-/// A job as a user runs it.
+/// A job as a user runs it, on dense rows.
 pub fn job(
     ctx: &RunContext,
     values: &[f32],
@@ -78,11 +79,22 @@ pub fn job(
     k: usize,
     settings: &[(&str, &str)],
 ) -> Result<Timed, String> {
-    let data = Dataset::dense(values, dims).map_err(|e| e.to_string())?;
+    job_on(ctx, &Dataset::dense(values, dims).map_err(|e| e.to_string())?, given, method, k, settings)
+}
+
+/// A job as a user runs it.
+pub fn job_on<F: Typed>(
+    ctx: &RunContext,
+    data: &Dataset<'_, F>,
+    given: &ConstraintSet,
+    method: &str,
+    k: usize,
+    settings: &[(&str, &str)],
+) -> Result<Timed, String> {
     let settings = settings.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
     let job = Job { settings, ..Job::new(method, k) };
     let begun = Instant::now();
-    let run = job.run(ctx, &data, given).map_err(|e| format!("{method}: {e}"))?;
+    let run = job.run(ctx, data, given).map_err(|e| format!("{method}: {e}"))?;
     let seconds = begun.elapsed().as_secs_f64();
     Ok(Timed { seconds, objective: run.objective, iterations: run.iterations })
 }

@@ -16,6 +16,7 @@ use crate::constraints::{Chunklets, ConstraintSet};
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Float, Rows};
 use crate::error::{Error, Result};
+use crate::kernels::exp::exp;
 
 /// What a prioritised method is asked to work on.
 #[derive(Debug, Clone, Copy)]
@@ -240,7 +241,9 @@ fn by_priority(before: &[u32], holds: &[bool], priorities: &[f64], rank: &[u32])
 fn reweigh(priorities: &mut [f64], holds: &[bool], alpha: f64) {
     priorities.iter_mut().zip(holds).for_each(|(p, h)| *p += if *h { -alpha } else { alpha });
     let most = priorities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let total = most + priorities.iter().map(|p| (p - most).exp()).sum::<f64>().ln();
+    let mut shares: Vec<f64> = priorities.iter().map(|p| p - most).collect();
+    exp(&mut shares);
+    let total = most + shares.iter().sum::<f64>().ln();
     priorities.iter_mut().for_each(|p| *p -= total);
 }
 

@@ -6,8 +6,9 @@
 
 use super::par::Pool;
 use crate::constraints::Chunklets;
-use crate::data::{Dataset, Float, Rows, Table};
+use crate::data::{Dataset, Float, Matrix, Rows, Table};
 use crate::error::Result;
+use crate::kernels::exp::exp;
 
 crate::choice! {
     /// How alike two rows are.
@@ -97,24 +98,31 @@ impl Gram {
         let mut values = vec![0.0; n * n];
         let rows = Pairwise::new(data, !matches!(affinity.kernel, Kernel::Linear | Kernel::Cosine));
         pool.map_chunks_mut(&mut values, n, |start, row| rows.fill(start / n, 0, row));
-        let scale_rows = |values: &mut [f64], f: &(dyn Fn(usize, usize, f64) -> f64 + Sync)| {
-            pool.map_chunks_mut(values, n, |start, row| {
-                row.iter_mut().enumerate().for_each(|(j, v)| *v = f(start / n, j, *v));
-            });
+        let scale_rows = |values: &mut [f64], work: &(dyn Fn(usize, &mut [f64]) + Sync)| {
+            pool.map_chunks_mut(values, n, |start, row| work(start / n, row));
         };
         match affinity.kernel {
             Kernel::Linear => {}
             Kernel::Cosine => {
                 let length = |i: usize| if rows.norm2(i) > 0.0 { rows.norm2(i).sqrt() } else { 1.0 };
-                scale_rows(&mut values, &|i, j, dot| dot / (length(i) * length(j)));
+                let lengths: Vec<f64> = (0..n).map(length).collect();
+                scale_rows(&mut values, &|i, row| {
+                    row.iter_mut().zip(&lengths).for_each(|(v, l)| *v /= lengths[i] * l);
+                });
             }
             Kernel::Rbf => {
                 let sigma = if affinity.sigma > 0.0 { affinity.sigma } else { spread(&values, n) };
-                scale_rows(&mut values, &|_, _, d2| (-d2 / (2.0 * sigma * sigma)).exp());
+                scale_rows(&mut values, &|_, row| {
+                    row.iter_mut().for_each(|v| *v = -*v / (2.0 * sigma * sigma));
+                    exp(row);
+                });
             }
             Kernel::RbfLocal => {
                 let sigma = local_scales(pool, &values, n, affinity.neighbour);
-                scale_rows(&mut values, &|i, j, d2| (-d2 / (sigma[i] * sigma[j])).exp());
+                scale_rows(&mut values, &|i, row| {
+                    row.iter_mut().zip(&sigma).for_each(|(v, s)| *v = -*v / (sigma[i] * s));
+                    exp(row);
+                });
             }
         }
         Gram::from_values(values, (0..n).map(|i| data.weight(i)).collect())
@@ -149,7 +157,44 @@ impl Gram {
 pub struct Pairwise<'a, F> {
     data: &'a Dataset<'a, F>,
     norms: Vec<f64>,
+    columns: Columns,
     squared: bool,
+}
+
+/// One row meets many others a column at a time.
+enum Columns {
+    /// dims × n.
+    Dense(Matrix),
+    /// Where each column begins among the entries (row, value), which ascend within a column.
+    Sparse(Vec<usize>, Vec<(u32, f64)>),
+}
+
+impl Columns {
+    fn new<F: Float>(data: &Dataset<'_, F>) -> Columns {
+        match data.rows() {
+            Rows::Dense(d) => {
+                let mut columns = Matrix::zeros(data.dims(), data.n());
+                for i in 0..data.n() {
+                    d.row(i).iter().enumerate().for_each(|(j, v)| columns.row_mut(j)[i] = v.to_f64());
+                }
+                Columns::Dense(columns)
+            }
+            Rows::Sparse(s) => {
+                let mut starts = vec![0; data.dims() + 1];
+                (0..data.n()).flat_map(|i| s.row(i).0).for_each(|&c| starts[c as usize + 1] += 1);
+                (0..data.dims()).for_each(|c| starts[c + 1] += starts[c]);
+                let (mut next, mut entries) = (starts.clone(), vec![(0, 0.0); starts[data.dims()]]);
+                for i in 0..data.n() {
+                    let (columns, values) = s.row(i);
+                    for (&c, v) in columns.iter().zip(values) {
+                        entries[next[c as usize]] = (i as u32, v.to_f64());
+                        next[c as usize] += 1;
+                    }
+                }
+                Columns::Sparse(starts, entries)
+            }
+        }
+    }
 }
 
 impl<'a, F: Float> Pairwise<'a, F> {
@@ -162,7 +207,7 @@ impl<'a, F: Float> Pairwise<'a, F> {
             };
             values.iter().map(|v| v.to_f64() * v.to_f64()).sum()
         };
-        Pairwise { data, norms: (0..data.n()).map(norm2).collect(), squared }
+        Pairwise { data, norms: (0..data.n()).map(norm2).collect(), columns: Columns::new(data), squared }
     }
     /// Number of rows.
     pub fn len(&self) -> usize {
@@ -179,31 +224,36 @@ impl<'a, F: Float> Pairwise<'a, F> {
 
     /// Row i with the rows from `first` on. The same bits for (i, j) and (j, i).
     pub fn fill(&self, i: usize, first: usize, out: &mut [f64]) {
-        match self.data.rows() {
-            Rows::Dense(d) => {
-                let own = d.row(i);
-                for (j, value) in (first..).zip(out) {
-                    let pairs = own.iter().zip(d.row(j));
-                    *value = if self.squared {
-                        pairs.map(|(x, y)| (x.to_f64() - y.to_f64()).powi(2)).sum()
-                    } else {
-                        pairs.map(|(x, y)| x.to_f64() * y.to_f64()).sum()
-                    };
+        out.fill(0.0);
+        match (self.data.rows(), &self.columns) {
+            (Rows::Dense(d), Columns::Dense(columns)) => {
+                // Sums that stay in the first cache level.
+                for (first, out) in (first..).step_by(1024).zip(out.chunks_mut(1024)) {
+                    for (x, column) in d.row(i).iter().zip(columns.iter()) {
+                        let (x, others) = (x.to_f64(), &column[first..first + out.len()]);
+                        if self.squared {
+                            out.iter_mut().zip(others).for_each(|(o, y)| *o += (x - y) * (x - y));
+                        } else {
+                            out.iter_mut().zip(others).for_each(|(o, y)| *o += x * y);
+                        }
+                    }
                 }
             }
-            Rows::Sparse(s) => {
-                let mut own = vec![0.0; s.dims()];
-                self.data.add_row(i, 1.0, &mut own);
-                for (j, value) in (first..).zip(out) {
-                    let (columns, entries) = s.row(j);
-                    let dot: f64 = columns.iter().zip(entries).map(|(&c, v)| own[c as usize] * v.to_f64()).sum();
-                    *value = match (self.squared, i == j) {
-                        (false, _) => dot,
-                        (true, true) => 0.0,
-                        (true, false) => (self.norms[i] + self.norms[j] - 2.0 * dot).max(0.0),
-                    };
+            (Rows::Sparse(s), Columns::Sparse(starts, entries)) => {
+                let ((own, values), end) = (s.row(i), first + out.len());
+                for (&c, x) in own.iter().zip(values) {
+                    let (x, column) = (x.to_f64(), &entries[starts[c as usize]..starts[c as usize + 1]]);
+                    let from = column.partition_point(|e| (e.0 as usize) < first);
+                    let inside = column[from..].iter().take_while(|e| (e.0 as usize) < end);
+                    inside.for_each(|&(j, y)| out[j as usize - first] += x * y);
+                }
+                if self.squared {
+                    for ((j, value), norm) in (first..).zip(out).zip(&self.norms[first..]) {
+                        *value = if i == j { 0.0 } else { (self.norms[i] + norm - 2.0 * *value).max(0.0) };
+                    }
                 }
             }
+            _ => unreachable!("columns are as the rows are"),
         }
     }
 }
@@ -223,13 +273,35 @@ fn local_scales(pool: &Pool, squared: &[f64], n: usize, neighbour: usize) -> Vec
     let at = neighbour.clamp(1, n - 1) - 1;
     let mut sigma = pool.map(n, |i| {
         let row = &squared[i * n..(i + 1) * n];
-        let mut others: Vec<f64> = row.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, d)| *d).collect();
-        others.select_nth_unstable_by(at, f64::total_cmp).1.sqrt()
+        let others = row[..i].iter().chain(&row[i + 1..]).copied();
+        nth_smallest(others, at).sqrt()
     });
     let smallest = sigma.iter().copied().filter(|s| *s > 0.0).fold(f64::INFINITY, f64::min);
     let instead = if smallest.is_finite() { smallest } else { 1.0 };
     sigma.iter_mut().filter(|s| **s <= 0.0).for_each(|s| *s = instead);
     sigma
+}
+
+/// The value with `nth` values before it when sorted.
+fn nth_smallest(values: impl Iterator<Item = f64>, nth: usize) -> f64 {
+    // A short list that is kept sorted: few values are let in, and the others are looked at once.
+    const SHORT: usize = 32;
+    if nth >= SHORT {
+        let mut all: Vec<f64> = values.collect();
+        return *all.select_nth_unstable_by(nth, f64::total_cmp).1;
+    }
+    let mut least = [f64::INFINITY; SHORT];
+    for value in values {
+        if value < least[nth] {
+            let mut at = nth;
+            while at > 0 && least[at - 1] > value {
+                least[at] = least[at - 1];
+                at -= 1;
+            }
+            least[at] = value;
+        }
+    }
+    least[nth]
 }
 
 /// Points to cluster: the rows as they are, rows made from them, or a kernel matrix.
@@ -371,6 +443,15 @@ mod tests {
 
     fn gram(rows: &[f64], dims: usize, affinity: &Affinity) -> Gram {
         Gram::new(&Pool::new(1), &Dataset::dense(rows, dims).unwrap(), affinity)
+    }
+
+    #[test]
+    fn the_nth_smallest_is_that_of_the_sorted_list() {
+        let mut rng = crate::rng::Rng::stream(5, "kernel test", 0);
+        let values: Vec<f64> = (0..80).map(|_| rng.below(30) as f64).collect();
+        let mut sorted = values.clone();
+        sorted.sort_by(f64::total_cmp);
+        assert!((0..80).all(|nth| nth_smallest(values.iter().copied(), nth) == sorted[nth]));
     }
 
     #[test]

@@ -71,9 +71,15 @@ pub fn log_sum(values: &[f64]) -> f64 {
 
 /// Replaces logarithms by shares of one; their log Σ exp.
 pub fn to_shares(values: &mut [f64]) -> f64 {
-    let total = log_sum(values);
-    values.iter_mut().for_each(|v| *v = if total == f64::NEG_INFINITY { 0.0 } else { (*v - total).exp() });
-    total
+    let top = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if top == f64::NEG_INFINITY {
+        values.fill(0.0);
+        return top;
+    }
+    values.iter_mut().for_each(|v| *v = (*v - top).exp());
+    let sum: f64 = values.iter().sum();
+    values.iter_mut().for_each(|v| *v /= sum);
+    top + sum.ln()
 }
 
 impl Network {

@@ -4,6 +4,7 @@
 pub(crate) mod combine;
 pub(crate) mod distances;
 pub(crate) mod doubt;
+pub(crate) mod exp;
 pub(crate) mod nearest;
 pub(crate) mod simd;
 pub(crate) mod sums;
