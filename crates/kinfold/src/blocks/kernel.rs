@@ -50,6 +50,11 @@ pub fn square_bytes(n: usize) -> u64 {
     8u64.saturating_mul(n as u64).saturating_mul(n as u64)
 }
 
+/// Rows of an n × n matrix that are worth a task.
+fn rows_per_task(n: usize) -> usize {
+    (1usize << 15).div_ceil(n.max(1))
+}
+
 /// A symmetric n×n kernel matrix over weighted points.
 #[derive(Debug, Clone)]
 pub struct Gram {
@@ -97,29 +102,39 @@ impl Gram {
         let n = data.n();
         let mut values = vec![0.0; n * n];
         let rows = Pairwise::new(data, !matches!(affinity.kernel, Kernel::Linear | Kernel::Cosine));
-        pool.map_chunks_mut(&mut values, n, |start, row| rows.fill(start / n, 0, row));
-        let scale_rows = |values: &mut [f64], work: &(dyn Fn(usize, &mut [f64]) + Sync)| {
-            pool.map_chunks_mut(values, n, |start, row| work(start / n, row));
+        let each_row = |values: &mut [f64], work: &(dyn Fn(usize, &mut [f64]) + Sync)| {
+            pool.map_chunks_mut(values, rows_per_task(n) * n, |start, part| {
+                (start / n..).zip(part.chunks_exact_mut(n)).for_each(|(i, row)| work(i, row));
+            });
         };
+        if data.is_sparse() {
+            // A product costs more than a copy.
+            each_row(&mut values, &|i, row| rows.fill(i, i, &mut row[i..]));
+            for i in 0..n {
+                (0..i).for_each(|j| values[i * n + j] = values[j * n + i]);
+            }
+        } else {
+            each_row(&mut values, &|i, row| rows.fill(i, 0, row));
+        }
         match affinity.kernel {
             Kernel::Linear => {}
             Kernel::Cosine => {
                 let length = |i: usize| if rows.norm2(i) > 0.0 { rows.norm2(i).sqrt() } else { 1.0 };
                 let lengths: Vec<f64> = (0..n).map(length).collect();
-                scale_rows(&mut values, &|i, row| {
+                each_row(&mut values, &|i, row| {
                     row.iter_mut().zip(&lengths).for_each(|(v, l)| *v /= lengths[i] * l);
                 });
             }
             Kernel::Rbf => {
                 let sigma = if affinity.sigma > 0.0 { affinity.sigma } else { spread(&values, n) };
-                scale_rows(&mut values, &|_, row| {
+                each_row(&mut values, &|_, row| {
                     row.iter_mut().for_each(|v| *v = -*v / (2.0 * sigma * sigma));
                     exp(row);
                 });
             }
             Kernel::RbfLocal => {
                 let sigma = local_scales(pool, &values, n, affinity.neighbour);
-                scale_rows(&mut values, &|i, row| {
+                each_row(&mut values, &|i, row| {
                     row.iter_mut().zip(&sigma).for_each(|(v, s)| *v = -*v / (sigma[i] * s));
                     exp(row);
                 });
@@ -271,11 +286,12 @@ fn local_scales(pool: &Pool, squared: &[f64], n: usize, neighbour: usize) -> Vec
         return vec![1.0; n];
     }
     let at = neighbour.clamp(1, n - 1) - 1;
-    let mut sigma = pool.map(n, |i| {
+    let of_row = |i: usize| {
         let row = &squared[i * n..(i + 1) * n];
-        let others = row[..i].iter().chain(&row[i + 1..]).copied();
-        nth_smallest(others, at).sqrt()
-    });
+        nth_smallest(row[..i].iter().chain(&row[i + 1..]).copied(), at).sqrt()
+    };
+    let parts = pool.map_chunks(n, rows_per_task(n), |range| range.map(of_row).collect::<Vec<f64>>());
+    let mut sigma = parts.concat();
     let smallest = sigma.iter().copied().filter(|s| *s > 0.0).fold(f64::INFINITY, f64::min);
     let instead = if smallest.is_finite() { smallest } else { 1.0 };
     sigma.iter_mut().filter(|s| **s <= 0.0).for_each(|s| *s = instead);

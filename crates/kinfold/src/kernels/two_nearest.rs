@@ -80,9 +80,11 @@ fn with<const FUSED: bool>(centres: &Matrix, lanes: &[[f64; LANES]]) -> Lanes {
         found.meet(c, distances::<FUSED, TOGETHER>(centres, c, lanes));
         c += TOGETHER;
     }
-    while c < centres.rows() {
-        found.meet(c, distances::<FUSED, 1>(centres, c, lanes));
-        c += 1;
+    match centres.rows() - c {
+        3 => found.meet(c, distances::<FUSED, 3>(centres, c, lanes)),
+        2 => found.meet(c, distances::<FUSED, 2>(centres, c, lanes)),
+        1 => found.meet(c, distances::<FUSED, 1>(centres, c, lanes)),
+        _ => {}
     }
     found.lanes()
 }
