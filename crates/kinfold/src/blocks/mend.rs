@@ -19,6 +19,8 @@ const ROUNDS: usize = 6;
 /// Clashes per task, and how many are fetched before their turn.
 const TASK: usize = 128;
 const AHEAD: usize = 8;
+/// Pieces per task.
+const PIECES: usize = 16;
 /// Units of a piece at most.
 const MOST_UNITS: usize = 10_000;
 
@@ -82,23 +84,33 @@ impl Mend {
                     rows.write(unit as usize, row);
                 }
             });
+            let mut pieces = Vec::new();
             for start in first..self.units.len() {
-                if self.seen[start] == round {
-                    continue;
+                if self.seen[start] != round {
+                    pieces.push(self.piece(units, start as u32, round));
                 }
-                let piece = self.piece(units, start as u32, round);
-                let solved = (piece.len() <= MOST_UNITS).then(|| self.solve(ctx, units, &piece, k, previous, labels));
-                let Some(exact) = solved.flatten() else {
-                    left.push(self.units[start]);
+            }
+            let this = &*self;
+            let solved = ctx.pool.map_chunks(pieces.len(), PIECES, |range| {
+                let solve = |piece: &Vec<u32>| {
+                    (piece.len() <= MOST_UNITS).then(|| this.solve(ctx, units, piece, k, previous)).flatten()
+                };
+                pieces[range].iter().map(solve).collect::<Vec<_>>()
+            });
+            let solved: Vec<Option<(Vec<u32>, bool)>> = solved.into_iter().flatten().collect();
+            for (piece, solved) in pieces.iter().zip(&solved) {
+                let Some((found, exact)) = solved else {
+                    left.push(self.units[piece[0] as usize]);
                     continue;
                 };
                 proven &= exact;
-                for &p in &piece {
-                    let u = self.units[p as usize];
-                    let around = units.graph.neighbours(u).iter().map(|&v| v as usize);
-                    let clash = around.filter(|&v| self.place[v] == FREE && labels[v] == labels[u as usize]);
-                    joining.extend(clash.map(|v| v as u32));
-                }
+                piece.iter().zip(found).for_each(|(&p, &c)| labels[self.units[p as usize] as usize] = c);
+            }
+            for &p in pieces.iter().zip(&solved).filter(|(_, solved)| solved.is_some()).flat_map(|(piece, _)| piece) {
+                let u = self.units[p as usize];
+                let around = units.graph.neighbours(u).iter().map(|&v| v as usize);
+                let clash = around.filter(|&v| self.place[v] == FREE && labels[v] == labels[u as usize]);
+                joining.extend(clash.map(|v| v as u32));
             }
             if joining.is_empty() {
                 break;
@@ -185,7 +197,7 @@ impl Mend {
         piece
     }
 
-    /// Writes the cheapest labels of a piece and tells whether that is proven; `None` when none were found.
+    /// The cheapest labels of a piece and whether that is proven; `None` when none were found.
     fn solve<F: Float>(
         &self,
         ctx: &RunContext,
@@ -193,13 +205,12 @@ impl Mend {
         piece: &[u32],
         k: usize,
         previous: Option<&[u32]>,
-        labels: &mut [u32],
-    ) -> Option<bool> {
+    ) -> Option<(Vec<u32>, bool)> {
         let row = |place: u32| &self.costs[place as usize * k..(place as usize + 1) * k];
         let unit = |place: u32| self.units[place as usize];
         if let &[a, b] = piece {
-            (labels[unit(a) as usize], labels[unit(b) as usize]) = apart(row(a), row(b));
-            return Some(true);
+            let (for_a, for_b) = apart(row(a), row(b));
+            return Some((vec![for_a, for_b], true));
         }
         let mut edges = Vec::new();
         for (i, &p) in (0..).zip(piece) {
@@ -210,9 +221,7 @@ impl Mend {
         }
         let costs: Vec<f64> = piece.iter().flat_map(|&p| row(p)).copied().collect();
         let start = previous.map(|labels| piece.iter().map(|&p| labels[unit(p) as usize]).collect());
-        let (found, proven) = cheapest_labels(ctx, &edges, &costs, k, start)?;
-        piece.iter().zip(found).for_each(|(&p, c)| labels[unit(p) as usize] = c);
-        Some(proven)
+        cheapest_labels(ctx, &edges, &costs, k, start)
     }
 }
 

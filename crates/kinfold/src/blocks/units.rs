@@ -24,8 +24,8 @@ pub struct Units<'a, F> {
     /// Unit of each row, `FREE` for free rows; empty when all rows are free.
     unit_of: Vec<u32>,
     bound_rows: Vec<bool>,
-    /// The first row of each unit.
-    first_row: Vec<u32>,
+    /// Units of one row and that row, ascending.
+    single: Vec<(u32, u32)>,
     points: Table<F>,
     /// Total row weight of each unit.
     pub weight: Vec<f64>,
@@ -97,13 +97,17 @@ impl<'a, F: Float> Units<'a, F> {
             Rows::Dense(_) => Table::select(&points.lend(), &several.iter().map(|&u| u as usize).collect::<Vec<_>>()),
             Rows::Sparse(_) => Table::Dense { values: Vec::new(), dims: data.dims() },
         };
-        let first_row = bound.iter().map(|&c| chunklets.members(c)[0]).collect();
+        let single = (0..).zip(&bound).filter_map(|(u, &c)| match *chunklets.members(c) {
+            [row] => Some((u, row)),
+            _ => None,
+        });
+        let single = single.collect();
         Units {
             data,
             chunklets,
             bound,
             unit_of,
-            first_row,
+            single,
             points,
             weight,
             scatter,
@@ -165,13 +169,19 @@ impl<'a, F: Float> Units<'a, F> {
         if self.data.is_sparse() {
             return looked_at.to_vec();
         }
-        // A unit of one row is where its row is.
         let mut labels = vec![0; self.bound()];
         pool.map_chunks_mut(&mut labels, 16_384, |start, labels| {
-            let first = &self.first_row[start..];
-            labels.iter_mut().zip(first).for_each(|(label, &row)| *label = of_rows[row as usize]);
+            let (start, end) = (start as u32, (start + labels.len()) as u32);
+            // A unit of one row is where its row is.
+            let first = self.single.partition_point(|s| s.0 < start);
+            for &(unit, row) in self.single[first..].iter().take_while(|s| s.0 < end) {
+                labels[(unit - start) as usize] = of_rows[row as usize];
+            }
+            let first = self.several.partition_point(|&u| u < start);
+            for (&unit, &label) in self.several[first..].iter().zip(&looked_at[first..]).take_while(|s| *s.0 < end) {
+                labels[(unit - start) as usize] = label;
+            }
         });
-        self.several.iter().zip(looked_at).for_each(|(&unit, &label)| labels[unit as usize] = label);
         labels
     }
 
