@@ -16,7 +16,7 @@ use crate::data::{Float, Matrix};
 pub(crate) const FEWEST_CLUSTERS: usize = 3;
 /// Times that neighbours may join.
 const ROUNDS: usize = 6;
-/// Clashes per task, and how many are fetched before their turn.
+/// Clashes per task, and how many before their turn their neighbours are asked for.
 const TASK: usize = 128;
 const AHEAD: usize = 8;
 /// Pieces per task.
@@ -132,10 +132,17 @@ impl Mend {
         let at = |labels: &[u32], u: u32, but: u32, cluster: u32| {
             units.graph.neighbours(u).iter().any(|&v| v != but && labels[v as usize] == cluster)
         };
-        let (near, points) = (&*labels, units.points());
+        let near = &*labels;
         let found = ctx.pool.map_chunks(clashes.len(), TASK, |range| {
             let clashes = &clashes[range];
-            let by_itself = |&(a, b): &(u32, u32)| {
+            // What a task reads lies all over memory and fits into the first cache levels: all of it is asked for at once.
+            let by_itself = |(i, &(a, b)): (usize, &(u32, u32))| {
+                if let Some(&(a, b)) = clashes.get(i + AHEAD) {
+                    units.graph.prefetch(a);
+                    units.graph.prefetch(b);
+                }
+                rows.prefetch(a as usize);
+                rows.prefetch(b as usize);
                 if units.graph.degree(a) == 1 && units.graph.degree(b) == 1 {
                     Touches::Nobody
                 } else if at(near, a, b, near[a as usize]) || at(near, b, a, near[b as usize]) {
@@ -144,20 +151,16 @@ impl Mend {
                     Touches::Others
                 }
             };
-            let touches: Vec<Touches> = clashes.iter().map(by_itself).collect();
+            let touches: Vec<Touches> = clashes.iter().enumerate().map(by_itself).collect();
             let (mut one, mut two) = (vec![0.0; k], vec![0.0; k]);
-            let pair = |(i, &(a, b)): (usize, &(u32, u32))| {
-                if let Some(&(a, b)) = clashes.get(i + AHEAD) {
-                    points.prefetch(a as usize);
-                    points.prefetch(b as usize);
-                }
-                (touches[i] != Touches::AClash).then(|| {
+            let pair = |(&touches, &(a, b)): (&Touches, &(u32, u32))| {
+                (touches != Touches::AClash).then(|| {
                     rows.write(a as usize, &mut one);
                     rows.write(b as usize, &mut two);
-                    (touches[i], apart(&one, &two))
+                    (touches, apart(&one, &two))
                 })
             };
-            clashes.iter().enumerate().map(pair).collect::<Vec<_>>()
+            touches.iter().zip(clashes).map(pair).collect::<Vec<_>>()
         });
         let mut others = Vec::new();
         for (&(a, b), found) in clashes.iter().zip(found.into_iter().flatten()) {

@@ -272,6 +272,7 @@ impl<'a, F: Float> CostRows<'a, F> {
     /// Asks for a unit that will be written soon.
     pub(crate) fn prefetch(&self, unit: usize) {
         self.points.prefetch(unit);
+        crate::kernels::prefetch(&self.weight[unit..=unit]);
     }
     /// weight · ‖mean − centre‖² of one unit to every centre.
     pub fn write(&self, unit: usize, row: &mut [f64]) {

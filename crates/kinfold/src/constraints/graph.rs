@@ -67,6 +67,11 @@ impl Graph {
     pub fn degree(&self, v: u32) -> usize {
         self.neighbours(v).len()
     }
+    /// Says that the neighbours of `v` will be asked for soon.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, v: u32) {
+        crate::kernels::prefetch(&self.starts[v as usize..v as usize + 2]);
+    }
     /// Is there an edge between `a` and `b`?
     pub fn has_edge(&self, a: u32, b: u32) -> bool {
         let (from, to) = if self.degree(a) <= self.degree(b) { (a, b) } else { (b, a) };
