@@ -288,7 +288,7 @@ fn local_scales(pool: &Pool, squared: &[f64], n: usize, neighbour: usize) -> Vec
     let at = neighbour.clamp(1, n - 1) - 1;
     let of_row = |i: usize| {
         let row = &squared[i * n..(i + 1) * n];
-        nth_smallest(row[..i].iter().chain(&row[i + 1..]).copied(), at).sqrt()
+        nth_smallest([&row[..i], &row[i + 1..]], at).sqrt()
     };
     let parts = pool.map_chunks(n, rows_per_task(n), |range| range.map(of_row).collect::<Vec<f64>>());
     let mut sigma = parts.concat();
@@ -298,23 +298,24 @@ fn local_scales(pool: &Pool, squared: &[f64], n: usize, neighbour: usize) -> Vec
     sigma
 }
 
-/// The value with `nth` values before it when sorted.
-fn nth_smallest(values: impl Iterator<Item = f64>, nth: usize) -> f64 {
-    // A short list that is kept sorted: few values are let in, and the others are looked at once.
+/// The value with `nth` values before it when all are sorted.
+fn nth_smallest(values: [&[f64]; 2], nth: usize) -> f64 {
     const SHORT: usize = 32;
     if nth >= SHORT {
-        let mut all: Vec<f64> = values.collect();
-        return *all.select_nth_unstable_by(nth, f64::total_cmp).1;
+        return *values.concat().select_nth_unstable_by(nth, f64::total_cmp).1;
     }
+    // A short list that is kept sorted: few values are let in, and the others are looked at eight at a time.
     let mut least = [f64::INFINITY; SHORT];
-    for value in values {
-        if value < least[nth] {
-            let mut at = nth;
-            while at > 0 && least[at - 1] > value {
-                least[at] = least[at - 1];
-                at -= 1;
+    for eight in values.iter().flat_map(|part| part.chunks(8)) {
+        if eight.iter().copied().fold(f64::INFINITY, f64::min) >= least[nth] {
+            continue;
+        }
+        for &value in eight {
+            if value < least[nth] {
+                let at = least[..nth].partition_point(|l| *l <= value);
+                least.copy_within(at..nth, at + 1);
+                least[at] = value;
             }
-            least[at] = value;
         }
     }
     least[nth]
@@ -467,7 +468,7 @@ mod tests {
         let values: Vec<f64> = (0..80).map(|_| rng.below(30) as f64).collect();
         let mut sorted = values.clone();
         sorted.sort_by(f64::total_cmp);
-        assert!((0..80).all(|nth| nth_smallest(values.iter().copied(), nth) == sorted[nth]));
+        assert!((0..80).all(|nth| nth_smallest([&values[..13], &values[13..]], nth) == sorted[nth]));
     }
 
     #[test]
