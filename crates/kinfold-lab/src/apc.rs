@@ -179,8 +179,12 @@ impl ApcSuite {
             return Ok(false);
         }
         let runs = |set: &str| {
-            let seeds: BTreeSet<u64> = all.iter().filter(|d| d.task.set == set).map(|d| d.task.seed).collect();
-            format!("{set} {}", seeds.len())
+            let of = |ours: bool| {
+                let some = all.iter().filter(|d| d.task.set == set && (d.task.method == "fold") == ours);
+                some.map(|d| d.task.seed).collect::<BTreeSet<u64>>().len()
+            };
+            let (paper, ours) = (of(false), of(true));
+            if ours == paper { format!("{set} {paper}") } else { format!("{set} {paper}, fold {ours}") }
         };
         let runs: Vec<String> = there.iter().map(|p| runs(p.set)).collect();
         println!(
