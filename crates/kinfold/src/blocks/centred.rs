@@ -11,7 +11,7 @@ use super::seeding;
 use super::units::Units;
 use crate::constraints::Chunklets;
 use crate::data::{Dataset, Float, Matrix, Rows};
-use crate::kernels::two_nearest::{LANES, Lanes, gather, two_nearest, two_smallest};
+use crate::kernels::two_nearest::{Eight, LANES, Lanes, gather, two_nearest, two_smallest};
 use crate::kernels::{Centres, Sums};
 use crate::rng::Rng;
 
@@ -96,7 +96,7 @@ struct RowCentres<'a, F> {
     /// dims × k, for sparse rows.
     transposed: Matrix,
     /// The rows in lanes, where they are few, dims entries for every eight.
-    lanes: Vec<[f64; LANES]>,
+    lanes: Vec<Eight>,
     /// Sums of the last labelling, `NOWHERE` for rows that are not in them.
     sums: Sums,
     labels: Vec<u32>,
@@ -142,7 +142,7 @@ impl<'a, F: Float> RowCentres<'a, F> {
         let (n, dims) = (data.n(), data.dims());
         let lanes = match data.rows() {
             Rows::Dense(d) if n * dims <= FEW => {
-                let mut lanes = vec![[0.0; LANES]; n.div_ceil(LANES) * dims];
+                let mut lanes = vec![Eight::default(); n.div_ceil(LANES) * dims];
                 let rows: Vec<&[F]> = (0..n).map(|i| d.row(i)).collect();
                 lanes.chunks_exact_mut(dims).zip(rows.chunks(LANES)).for_each(|(lanes, rows)| gather(rows, lanes));
                 lanes
@@ -193,7 +193,7 @@ impl<F: Float> Centred for RowCentres<'_, F> {
         let norms: Vec<f64> = self.centres.iter().map(|c| c.iter().map(|v| v * v).sum()).collect();
         pool.map_chunks_mut(out, 1024, |start, slice| match self.data.rows() {
             Rows::Dense(d) => {
-                let mut buffer = vec![[0.0; LANES]; d.dims()];
+                let mut buffer = vec![Eight::default(); d.dims()];
                 for (b, out) in slice.chunks_mut(LANES).enumerate() {
                     let first = start + b * LANES;
                     let mut rows: [&[F]; LANES] = [&[]; LANES];

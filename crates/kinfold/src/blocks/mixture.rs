@@ -8,7 +8,7 @@
 use crate::blocks::marginals::log_sum;
 use crate::context::{RunContext, Termination};
 use crate::data::{Dataset, Float, Matrix};
-use crate::kernels::two_nearest::{LANES, gather};
+use crate::kernels::two_nearest::{Eight, LANES, gather};
 use crate::kernels::whiten::squares;
 
 crate::choice! {
@@ -301,7 +301,7 @@ impl<'a, F: Float> Maximiser<'a, F> {
         ctx.pool.map_chunks_mut(&mut out, BLOCK * k, |start, slice| {
             let first = start / k;
             let rows = widened(self.data, first, first + slice.len() / k);
-            let (mut lanes, mut centred) = (vec![[0.0; LANES]; dims], vec![[0.0; LANES]; dims]);
+            let (mut lanes, mut centred) = (vec![Eight::default(); dims], vec![Eight::default(); dims]);
             for (rows, out) in rows.chunks(LANES * dims).zip(slice.chunks_mut(LANES * k)) {
                 let mut list: [&[f64]; LANES] = [&[]; LANES];
                 list.iter_mut().zip(rows.chunks_exact(dims)).for_each(|(place, row)| *place = row);
@@ -309,7 +309,7 @@ impl<'a, F: Float> Maximiser<'a, F> {
                 for l in 0..k {
                     let gaussian = &mixture.gaussians[l.min(mixture.gaussians.len() - 1)];
                     for ((c, x), &m) in centred.iter_mut().zip(&lanes).zip(mixture.means.row(l)) {
-                        *c = x.map(|x| x - m);
+                        *c = Eight(x.0.map(|x| x - m));
                     }
                     let lengths = if self.full {
                         squares(&gaussian.inverse, &centred)
@@ -327,10 +327,10 @@ impl<'a, F: Float> Maximiser<'a, F> {
 }
 
 /// Squared lengths of centred rows in lanes, every column on a scale of its own.
-fn scaled_squares(scales: &[f64], centred: &[[f64; LANES]]) -> [f64; LANES] {
+fn scaled_squares(scales: &[f64], centred: &[Eight]) -> [f64; LANES] {
     let mut total = [0.0; LANES];
     for (c, s) in centred.iter().zip(scales) {
-        total.iter_mut().zip(c).for_each(|(t, c)| *t += (c * s) * (c * s));
+        total.iter_mut().zip(c.0).for_each(|(t, c)| *t += (c * s) * (c * s));
     }
     total
 }

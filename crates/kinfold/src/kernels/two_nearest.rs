@@ -8,6 +8,11 @@ use crate::data::{Float, Matrix};
 /// Rows per call.
 pub(crate) const LANES: usize = 8;
 
+/// One value of each of eight rows, in a cache line of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Eight(pub(crate) [f64; LANES]);
+
 /// Nearest and second nearest centre of each lane and the squared distances; with one centre the second is 0, at
 /// infinity.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,19 +24,19 @@ pub(crate) struct Lanes {
 }
 
 /// Writes up to `LANES` rows side by side; `lanes` has one entry per dimension. Lanes without a row stay.
-pub(crate) fn gather<F: Float>(rows: &[&[F]], lanes: &mut [[f64; LANES]]) {
+pub(crate) fn gather<F: Float>(rows: &[&[F]], lanes: &mut [Eight]) {
     for (lane, row) in rows.iter().enumerate() {
-        lanes.iter_mut().zip(*row).for_each(|(b, v)| b[lane] = v.to_f64());
+        lanes.iter_mut().zip(*row).for_each(|(b, v)| b.0[lane] = v.to_f64());
     }
 }
 
 /// The two nearest centres of gathered rows.
 #[allow(unsafe_code)]
-pub(crate) fn two_nearest(centres: &Matrix, lanes: &[[f64; LANES]]) -> Lanes {
+pub(crate) fn two_nearest(centres: &Matrix, lanes: &[Eight]) -> Lanes {
     #[cfg(target_arch = "x86_64")]
     if super::has_avx2() {
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn fast(centres: &Matrix, lanes: &[[f64; LANES]]) -> Lanes {
+        unsafe fn fast(centres: &Matrix, lanes: &[Eight]) -> Lanes {
             with::<true>(centres, lanes)
         }
         // SAFETY: the processor has both.
@@ -73,7 +78,7 @@ fn smallest(columns: &[f64], width: usize, from: usize) -> Lanes {
 const TOGETHER: usize = 4;
 
 #[inline(always)]
-fn with<const FUSED: bool>(centres: &Matrix, lanes: &[[f64; LANES]]) -> Lanes {
+fn with<const FUSED: bool>(centres: &Matrix, lanes: &[Eight]) -> Lanes {
     let mut found = Found::default();
     let mut c = 0;
     while c + TOGETHER <= centres.rows() {
@@ -91,17 +96,13 @@ fn with<const FUSED: bool>(centres: &Matrix, lanes: &[[f64; LANES]]) -> Lanes {
 
 /// Squared distances of the lanes to G centres from `c` on.
 #[inline(always)]
-fn distances<const FUSED: bool, const G: usize>(
-    centres: &Matrix,
-    c: usize,
-    lanes: &[[f64; LANES]],
-) -> [[f64; LANES]; G] {
+fn distances<const FUSED: bool, const G: usize>(centres: &Matrix, c: usize, lanes: &[Eight]) -> [[f64; LANES]; G] {
     let rows: [&[f64]; G] = std::array::from_fn(|g| &centres.row(c + g)[..lanes.len()]);
     let mut sums = [[0.0; LANES]; G];
     for (j, x) in lanes.iter().enumerate() {
         for (sum, row) in sums.iter_mut().zip(&rows) {
             for lane in 0..LANES {
-                let d = x[lane] - row[j];
+                let d = x.0[lane] - row[j];
                 sum[lane] = if FUSED { d.mul_add(d, sum[lane]) } else { sum[lane] + d * d };
             }
         }
@@ -159,7 +160,7 @@ mod tests {
             let rows: Vec<Vec<f64>> = (0..LANES).map(|_| (0..dims).map(|_| rng.normal()).collect()).collect();
             let centres = Matrix::from_vec(dims, (0..k * dims).map(|_| rng.normal()).collect());
             let borrowed: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
-            let mut buffer = vec![[0.0; LANES]; dims];
+            let mut buffer = vec![Eight::default(); dims];
             gather(&borrowed, &mut buffer);
             let fast = two_nearest(&centres, &buffer);
             let plain = with::<false>(&centres, &buffer);
@@ -189,7 +190,7 @@ mod tests {
     #[test]
     fn ties_go_to_the_lower_centres() {
         let centres = Matrix::from_vec(1, vec![5.0, 1.0, 1.0, 1.0, -3.0]);
-        let mut lanes = [[0.0; LANES]];
+        let mut lanes = [Eight::default()];
         gather(&[&[1.0], &[-1.0]], &mut lanes);
         let found = two_nearest(&centres, &lanes);
         assert_eq!((found.first[0], found.second[0]), (1, 2));
