@@ -295,11 +295,11 @@ pub fn lloyd<F: Float>(
                     place.place(ctx, &costs, k, previous_units.as_deref(), &mut unit_labels)?
                 }
                 None => {
-                    unit_labels = units.nearest(&ctx.pool, &labels, &found);
+                    units.nearest(&ctx.pool, &labels, &found, &mut unit_labels);
                     true
                 }
                 Some(clashes) => {
-                    unit_labels = units.nearest(&ctx.pool, &labels, &found);
+                    units.nearest(&ctx.pool, &labels, &found, &mut unit_labels);
                     let clash = clashes.find(&ctx.pool, &unit_labels);
                     let previous = previous_units.as_deref();
                     let (left, mended) = match &mut mend {
@@ -319,7 +319,7 @@ pub fn lloyd<F: Float>(
             exact &= proven;
             unit_sums.add_to(&ctx.pool, units, &unit_labels, &mut sums);
             changed |= previous_units.as_ref() != Some(&unit_labels);
-            previous_units = Some(unit_labels.clone());
+            previous_units.get_or_insert_default().clone_from(&unit_labels);
         }
         let label = |row: usize| match units.unit_of(row) {
             FREE => labels[row],

@@ -164,13 +164,13 @@ impl<'a, F: Float> Units<'a, F> {
         if self.data.is_sparse() { self.points.lend() } else { self.several_means.lend() }
     }
 
-    /// The nearest centre of every unit, given that of every row and of what has to be looked at.
-    pub fn nearest(&self, pool: &Pool, of_rows: &[u32], looked_at: &[u32]) -> Vec<u32> {
+    /// Writes the nearest centre of every unit, given that of every row and of what has to be looked at.
+    pub fn nearest(&self, pool: &Pool, of_rows: &[u32], looked_at: &[u32], labels: &mut [u32]) {
         if self.data.is_sparse() {
-            return looked_at.to_vec();
+            labels.copy_from_slice(looked_at);
+            return;
         }
-        let mut labels = vec![0; self.bound()];
-        pool.map_chunks_mut(&mut labels, 16_384, |start, labels| {
+        pool.map_chunks_mut(labels, 16_384, |start, labels| {
             let (start, end) = (start as u32, (start + labels.len()) as u32);
             // A unit of one row is where its row is.
             let first = self.single.partition_point(|s| s.0 < start);
@@ -182,7 +182,6 @@ impl<'a, F: Float> Units<'a, F> {
                 labels[(unit - start) as usize] = label;
             }
         });
-        labels
     }
 
     /// Σ w‖x − centre‖² of all rows, given the sums of their clusters: from the moments of the rows, so that no row is

@@ -180,13 +180,13 @@ impl Lcc {
                 || passes.step(&ctx.pool, &centres, &mut labels) > 0,
                 || unit_passes.step(&ctx.pool, &centres, &mut found),
             );
-            let nearest = units.nearest(&ctx.pool, &labels, &found);
+            let mut unit_labels = vec![0; units.bound()];
+            units.nearest(&ctx.pool, &labels, &found, &mut unit_labels);
             // Elsewhere a sweep changes nothing.
-            let clash = clashes.find(&ctx.pool, &nearest);
+            let clash = clashes.find(&ctx.pool, &unit_labels);
             let components = clashes.components(&clash);
             let order = (params.order == SweepOrder::Random).then(|| rng.bits());
             let sweep = Sweep { costs: CostRows::new(units, &centres), k, alpha: params.alpha, order };
-            let mut unit_labels = nearest;
             let conflicts = sweep.run(&ctx.pool, &components, &mut unit_labels, &mut pairs);
             let mut sums = passes.sums.clone();
             unit_sums.add_to(&ctx.pool, units, &unit_labels, &mut sums);

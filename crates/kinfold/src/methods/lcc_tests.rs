@@ -25,7 +25,8 @@ fn sweep(rows: &[f64], given: &ConstraintSet, centres: &[f64], lambda: f64) -> (
     let mut pairs = Pairs::new(&units, lambda);
     let of_rows = assign_nearest(&RunContext::new(0), &data, &centres);
     let looked_at = assign_nearest(&RunContext::new(0), &units.looked_at(), &centres);
-    let mut labels = units.nearest(&Pool::new(1), &of_rows, &looked_at);
+    let mut labels = vec![0; units.bound()];
+    units.nearest(&Pool::new(1), &of_rows, &looked_at, &mut labels);
     let costs = CostRows::new(&units, &centres);
     let sweep = Sweep { costs, k: centres.rows(), alpha: 2.0, order: None };
     let order: Vec<u32> = (0..units.bound() as u32).collect();
