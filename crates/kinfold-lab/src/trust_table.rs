@@ -2,15 +2,19 @@
 //! constraints (n/2, n) and share of flipped ones: NMI (arithmetic) without constraints, with all believed, with auto;
 //! recall of the wrong ones that matter (broken by the hard run on the right ones alone), precision, false alarms.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use kinfold::constraints::{ConstraintId, ConstraintSet, Kind, Pair, generate};
 use kinfold::context::RunContext;
 use kinfold::data::{Dataset, Scaling};
 use kinfold::indices::{INDICES, Scored};
-use kinfold::pipeline::{Job, Run, Trust, Verdict};
+use kinfold::methods::Typed;
+use kinfold::pipeline::{Job, Run, Trust, Verdict, assess};
 use kinfold::rng::Rng;
+use kinfold_io::{DataFile, View};
+
+use crate::protocol::Source;
 
 type Failed = Box<dyn std::error::Error>;
 
@@ -20,7 +24,7 @@ const NAMES: &str = "iris,wine,heart,glass,breast-tissue,house-votes,sonar,ionos
 /// Options of `trust-table`.
 #[derive(Debug, Args)]
 pub struct TrustTable {
-    /// Directory with NAME.csv: a header, numeric columns, the class last
+    /// Folder with NAME.csv or NAME.svmlight, true classes in the column `label`
     #[arg(long)]
     data: PathBuf,
     /// Data sets, separated by commas
@@ -32,7 +36,7 @@ pub struct TrustTable {
     /// Shares of flipped constraints in per cent
     #[arg(long, default_value = "0,5,10,15", value_delimiter = ',')]
     flips: Vec<usize>,
-    /// Constraints: h = n/2, n = n
+    /// Constraints: q = n/4, h = n/2, n = n
     #[arg(long, default_value = "h,n", value_delimiter = ',')]
     amounts: Vec<String>,
     /// The method
@@ -41,32 +45,35 @@ pub struct TrustTable {
     /// A line for every set
     #[arg(long)]
     verbose: bool,
+    /// Only what is believed, a line for every set: evidence, verdict and what is listed; nothing is clustered
+    #[arg(long)]
+    judge: bool,
 }
 
 struct Labelled {
-    rows: Vec<f64>,
-    dims: usize,
+    file: DataFile,
     truth: Vec<u32>,
     k: usize,
 }
 
-fn read(path: &Path) -> Result<Labelled, Failed> {
-    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let (mut rows, mut truth, mut names, mut dims) = (Vec::new(), Vec::new(), Vec::<&str>::new(), 0);
-    for line in text.lines().skip(1).filter(|l| !l.is_empty()) {
-        let (cells, label) = line.rsplit_once(',').ok_or("a line with one cell")?;
-        let before = rows.len();
-        for cell in cells.split(',') {
-            rows.push(cell.trim().parse::<f64>()?);
-        }
-        dims = rows.len() - before;
-        let at = names.iter().position(|n| *n == label).unwrap_or_else(|| {
-            names.push(label);
-            names.len() - 1
-        });
-        truth.push(at as u32);
+impl Labelled {
+    fn is_right(&self, p: &Pair) -> bool {
+        (self.truth[p.a as usize] == self.truth[p.b as usize]) == (p.kind == Kind::MustLink)
     }
-    Ok(Labelled { rows, dims, truth, k: names.len() })
+
+    /// Balanced constraints, some of them flipped.
+    fn given(&self, amount: &str, flips: usize, seed: u64) -> Result<ConstraintSet, Failed> {
+        let n = self.truth.len();
+        let total = match amount {
+            "n" => n,
+            "q" => n / 4,
+            _ => n / 2,
+        };
+        let right =
+            generate::balanced(&self.truth, total, false, &mut Rng::stream(seed, "trust-table", 0))?.constraints;
+        let wrong = (flips * right.pairs().len() + 50) / 100;
+        Ok(generate::noisy(&right, wrong, &mut Rng::stream(seed, "trust-table", 1))?)
+    }
 }
 
 fn nmi(labels: &[u32], truth: &[u32]) -> f64 {
@@ -138,6 +145,9 @@ impl Cell {
 impl TrustTable {
     /// Prints the table.
     pub fn run(&self) -> Result<(), Failed> {
+        if self.judge {
+            return self.judge();
+        }
         println!(
             "| data | S | flips | unconstrained | hard | hard on the right ones | auto | hard on the believed ones | sets below \
              unconstrained | noisy | listed | recall that matter | precision | refused | seconds |"
@@ -145,7 +155,7 @@ impl TrustTable {
         println!("|{}", "---|".repeat(15));
         let mut totals = vec![Cell::default(); self.amounts.len() * self.flips.len()];
         for name in &self.names {
-            let set = read(&self.data.join(format!("{name}.csv")))?;
+            let set = self.read(name)?;
             for (a, amount) in self.amounts.iter().enumerate() {
                 for (f, &flips) in self.flips.iter().enumerate() {
                     let mut cell = Cell::default();
@@ -167,19 +177,52 @@ impl TrustTable {
         Ok(())
     }
 
+    fn read(&self, name: &str) -> Result<Labelled, Failed> {
+        let (file, truth) = Source::Folder(self.data.clone()).read(name)?;
+        let k = truth.iter().max().map_or(0, |&most| most as usize + 1);
+        Ok(Labelled { file, truth, k })
+    }
+
+    fn judge(&self) -> Result<(), Failed> {
+        println!("data amount flips set k constraints evidence verdict listed wrong found seconds");
+        for name in &self.names {
+            let set = self.read(name)?;
+            for amount in &self.amounts {
+                for (&flips, seed) in self.flips.iter().flat_map(|f| (0..self.sets).map(move |s| (f, s))) {
+                    let line = match set.file.rows.view()? {
+                        View::F32(data) => judged(&set, &data, amount, flips, seed)?,
+                        View::F64(data) => judged(&set, &data, amount, flips, seed)?,
+                    };
+                    println!("{name} {amount} {flips} {seed} {} {line}", set.k);
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn one(&self, set: &Labelled, amount: &str, flips: usize, seed: u64) -> Result<Cell, Failed> {
-        let data = Dataset::dense(&set.rows, set.dims)?;
+        match set.file.rows.view()? {
+            View::F32(data) => self.one_of(set, &data, amount, flips, seed),
+            View::F64(data) => self.one_of(set, &data, amount, flips, seed),
+        }
+    }
+
+    fn one_of<F: Typed>(
+        &self,
+        set: &Labelled,
+        data: &Dataset<'_, F>,
+        amount: &str,
+        flips: usize,
+        seed: u64,
+    ) -> Result<Cell, Failed> {
         let n = data.n();
         let ctx = RunContext::new(seed);
-        let total = if amount == "n" { n } else { n / 2 };
-        let right = generate::balanced(&set.truth, total, false, &mut Rng::stream(seed, "trust-table", 0))?.constraints;
-        let wrong = (flips * right.pairs().len() + 50) / 100;
-        let given = generate::noisy(&right, wrong, &mut Rng::stream(seed, "trust-table", 1))?;
-        let is_right = |p: &Pair| (set.truth[p.a as usize] == set.truth[p.b as usize]) == (p.kind == Kind::MustLink);
+        let given = set.given(amount, flips, seed)?;
+        let is_right = |p: &Pair| set.is_right(p);
         // fold chooses the representation by itself; the others get standardised rows.
         let scaling = (self.method != "fold").then_some(Scaling::Standard);
         let job = |method: &str, trust| Job { scaling, trust, ..Job::new(method, set.k) };
-        let run = |method: &str, trust, given: &ConstraintSet| job(method, trust).run(&ctx, &data, given);
+        let run = |method: &str, trust, given: &ConstraintSet| job(method, trust).run(&ctx, data, given);
         let score = |run: &Run| nmi(&run.labels, &set.truth);
         let plain_method = if self.method == "fold" { "fold" } else { "kmeans" };
         let plain = score(&run(plain_method, Trust::Hard, &ConstraintSet::new(n))?);
@@ -223,4 +266,34 @@ impl TrustTable {
         }
         Ok(cell)
     }
+}
+
+/// What is believed of one set of constraints.
+fn judged<F: Typed>(
+    set: &Labelled,
+    data: &Dataset<'_, F>,
+    amount: &str,
+    flips: usize,
+    seed: u64,
+) -> Result<String, Failed> {
+    let given = set.given(amount, flips, seed)?;
+    let begun = std::time::Instant::now();
+    let Ok(found) = assess(&RunContext::new(seed), data, None, &given, set.k, Trust::Auto) else {
+        return Ok("refused".to_owned());
+    };
+    let seconds = begun.elapsed().as_secs_f64();
+    let verdict = match found.verdict {
+        Verdict::Noisy if found.contradictions > 0 => "contradicted",
+        Verdict::Noisy => "noisy",
+        _ => "believed",
+    };
+    let wrong = |id| matches!(id, ConstraintId::Pair(i) if !set.is_right(&given.pairs()[i as usize]));
+    Ok(format!(
+        "{} {:.2} {verdict} {} {} {} {seconds:.2}",
+        given.pairs().len(),
+        found.evidence.unwrap_or(f64::NAN),
+        found.distrusted.len(),
+        given.pairs().iter().filter(|p| !set.is_right(p)).count(),
+        found.distrusted.iter().filter(|d| wrong(d.id)).count(),
+    ))
 }

@@ -2,6 +2,7 @@
 //! Model: a hidden label z per node, p(z) ∝ Π_i exp(−s·cost_i(z_i)) · Π_f ψ_f; a factor *reports* [z_a = z_b] and lies with
 //! probability ε: ψ = (1−ε)·r if same, ε if not for a must-link; ε·r, 1−ε for a cannot-link. r = odds(must-links among the
 //! constraints) / odds(same among random pairs), because pairs are not drawn at random.
+//! Nodes that are alike can be tied: ψ = e^(tie·strength) if together, 1 if not.
 //! Gives every node's label probabilities and, for every factor, what the rest says *without it* (the cavity).
 //! [`fit`] alternates this with centres = means of the most probable labels (soft means collapse the centres when the data
 //! weigh little); without factors it is k-means. Cost per iteration O(n·k·dims + sweeps·factors·k).
@@ -34,37 +35,56 @@ pub struct Factor {
     pub believed: bool,
 }
 
-/// The factors as a graph, with the nodes in an order in which a forward and a backward sweep are exact on a forest.
+/// Two nodes that are alike: being together is preferred by `strength` × [`Settings::tie`] nats.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tie {
+    /// One node.
+    pub a: u32,
+    /// The other node.
+    pub b: u32,
+    /// How alike they are.
+    pub strength: f64,
+}
+
+/// Factors and ties as a graph, with the nodes in an order in which a forward and a backward sweep are exact on a forest.
 #[derive(Debug, Clone, Default)]
 pub struct Network {
     factors: Vec<Factor>,
-    /// Nodes with factors, breadth first per component.
+    ties: Vec<Tie>,
+    /// Nodes with edges, breadth first per component.
     order: Vec<u32>,
     starts: Vec<u32>,
-    /// (factor, side), side 0 where the node is `a`.
+    /// (edge, side), side 0 where the node is `a`; edges are the factors, then the ties.
     incident: Vec<(u32, u8)>,
 }
 
 impl Network {
     /// The graph of `factors` over `nodes` nodes.
     pub fn new(nodes: usize, factors: Vec<Factor>) -> Network {
+        Network::tied(nodes, factors, Vec::new())
+    }
+
+    /// The same with ties between nodes that are alike.
+    pub fn tied(nodes: usize, factors: Vec<Factor>, ties: Vec<Tie>) -> Network {
         let mut starts = vec![0u32; nodes + 1];
-        for f in &factors {
-            starts[f.a as usize + 1] += 1;
-            starts[f.b as usize + 1] += 1;
+        let edges: Vec<(u32, u32)> =
+            factors.iter().map(|f| (f.a, f.b)).chain(ties.iter().map(|t| (t.a, t.b))).collect();
+        for &(a, b) in &edges {
+            starts[a as usize + 1] += 1;
+            starts[b as usize + 1] += 1;
         }
         for i in 0..nodes {
             starts[i + 1] += starts[i];
         }
         let mut fill = starts.clone();
-        let mut incident = vec![(0, 0); 2 * factors.len()];
-        for (s, f) in factors.iter().enumerate() {
-            for (node, side) in [(f.a, 0), (f.b, 1)] {
+        let mut incident = vec![(0, 0); 2 * edges.len()];
+        for (s, &(a, b)) in edges.iter().enumerate() {
+            for (node, side) in [(a, 0), (b, 1)] {
                 incident[fill[node as usize] as usize] = (s as u32, side);
                 fill[node as usize] += 1;
             }
         }
-        let mut network = Network { factors, order: Vec::new(), starts, incident };
+        let mut network = Network { factors, ties, order: Vec::new(), starts, incident };
         let mut seen = vec![false; nodes];
         for root in 0..nodes as u32 {
             if seen[root as usize] || network.incident(root).is_empty() {
@@ -78,8 +98,8 @@ impl Network {
                 at += 1;
                 for i in network.starts[node as usize]..network.starts[node as usize + 1] {
                     let (s, side) = network.incident[i as usize];
-                    let f = &network.factors[s as usize];
-                    let other = if side == 0 { f.b } else { f.a };
+                    let (a, b) = edges[s as usize];
+                    let other = if side == 0 { b } else { a };
                     if !std::mem::replace(&mut seen[other as usize], true) {
                         network.order.push(other);
                     }
@@ -98,6 +118,7 @@ impl Network {
     }
 
     /// Unnormalised belief of a node; the log of the scale taken out.
+    #[inline]
     fn belief(&self, k: usize, data: &[f64], messages: &[f64], node: u32, out: &mut [f64]) -> f64 {
         out.copy_from_slice(&data[node as usize * k..(node as usize + 1) * k]);
         let mut log = 0.0;
@@ -112,30 +133,67 @@ impl Network {
         log
     }
 
-    /// New messages from every node to its neighbours; the largest change. Messages into the node on `side` of factor s
+    /// ψ of every edge where its ends are apart, and where they are together.
+    fn potentials(&self, errors: &[f64], r: f64, tie: f64) -> Vec<(f64, f64)> {
+        let of_factor = |(f, &e): (&Factor, &f64)| match f.kind {
+            Kind::MustLink => (e, (1.0 - e) * r),
+            Kind::CannotLink => (1.0 - e, e * r),
+        };
+        let of_tie = |t: &Tie| (1.0, (tie * t.strength).exp());
+        self.factors.iter().zip(errors).map(of_factor).chain(self.ties.iter().map(of_tie)).collect()
+    }
+
+    /// New messages from every node to its neighbours; the largest change. Messages into the node on `side` of edge s
     /// lie at (2s + side)·k and are scaled to maximum 1: plain products, no logarithms.
-    fn sweep(&self, k: usize, data: &[f64], errors: &[f64], r: f64, messages: &mut [f64], backward: bool) -> f64 {
+    fn sweep(&self, k: usize, data: &[f64], potentials: &[(f64, f64)], messages: &mut [f64], backward: bool) -> f64 {
+        // Most of the time is spent here, on very short vectors: their length is compiled in where it is small.
+        match k {
+            2 => self.sweep_of::<2>(k, data, potentials, messages, backward),
+            3 => self.sweep_of::<3>(k, data, potentials, messages, backward),
+            4 => self.sweep_of::<4>(k, data, potentials, messages, backward),
+            5 => self.sweep_of::<5>(k, data, potentials, messages, backward),
+            6 => self.sweep_of::<6>(k, data, potentials, messages, backward),
+            7 => self.sweep_of::<7>(k, data, potentials, messages, backward),
+            8 => self.sweep_of::<8>(k, data, potentials, messages, backward),
+            _ => self.sweep_of::<0>(k, data, potentials, messages, backward),
+        }
+    }
+
+    /// [`sweep`](Self::sweep) for `K` clusters; 0 = any number.
+    fn sweep_of<const K: usize>(
+        &self,
+        k: usize,
+        data: &[f64],
+        potentials: &[(f64, f64)],
+        messages: &mut [f64],
+        backward: bool,
+    ) -> f64 {
+        let k = if K == 0 { k } else { K };
         let (mut own, mut h, mut change) = (vec![0.0; k], vec![0.0; k], 0.0f64);
+        let (own, h) = (&mut own[..k], &mut h[..k]);
         let m = self.order.len();
         for t in 0..m {
             let node = self.order[if backward { m - 1 - t } else { t }];
-            self.belief(k, data, messages, node, &mut own);
+            self.belief(k, data, messages, node, own);
             for &(s, side) in self.incident(node) {
-                cavity(&own, message(messages, k, s, side), &mut h);
-                let e = errors[s as usize];
-                let (off, on) = match self.factors[s as usize].kind {
-                    Kind::MustLink => (e, (1.0 - e) * r),
-                    Kind::CannotLink => (1.0 - e, e * r),
-                };
+                let mut total = 0.0;
+                for ((h, b), m) in h.iter_mut().zip(own.iter()).zip(message(messages, k, s, side)) {
+                    *h = b / m;
+                    total += *h;
+                }
+                let (off, on) = potentials[s as usize];
+                let slope = (on - off) / total;
                 let mut largest = 0.0f64;
                 for v in h.iter_mut() {
-                    *v = off * (1.0 - *v) + on * *v;
-                    largest = largest.max(*v);
+                    *v = off + slope * *v;
+                    largest = if *v > largest { *v } else { largest };
                 }
+                let scale = 1.0 / largest;
                 let at = (2 * s as usize + 1 - side as usize) * k;
-                for (old, v) in messages[at..at + k].iter_mut().zip(&h) {
-                    let v = v / largest;
-                    change = change.max((v - *old).abs());
+                for (old, v) in messages[at..at + k].iter_mut().zip(h.iter()) {
+                    let v = v * scale;
+                    let moved = (v - *old).abs();
+                    change = if moved > change { moved } else { change };
                     *old = v;
                 }
             }
@@ -276,6 +334,8 @@ pub struct Settings {
     pub error: f64,
     /// Odds of must-links among the constraints.
     pub odds: f64,
+    /// What a tie of strength 1 is worth.
+    pub tie: f64,
     /// Iterations at most.
     pub max_iter: usize,
 }
@@ -340,14 +400,15 @@ pub fn fit<F: Float>(
         .iter()
         .map(|f| if f.believed { ERROR_FLOOR } else { settings.error.max(f.doubt).max(ERROR_FLOOR) })
         .collect();
-    let mut messages = vec![1.0; 2 * count * k];
+    let mut messages = vec![1.0; 2 * (count + network.ties.len()) * k];
     let mut r = settings.odds / odds(1.0 / k as f64);
     loop {
         let mut data = field.costs(&ctx.pool, &f.centres);
         let mut log_z = data_term(&mut data, k, settings.sharpness) - nodes as f64 * (k as f64).ln();
+        let potentials = network.potentials(&errors, r, settings.tie);
         for _ in 0..if f.iterations == 0 { SWEEPS.0 } else { SWEEPS.1 } {
-            let there = network.sweep(k, &data, &errors, r, &mut messages, false);
-            let back = network.sweep(k, &data, &errors, r, &mut messages, true);
+            let there = network.sweep(k, &data, &potentials, &mut messages, false);
+            let back = network.sweep(k, &data, &potentials, &mut messages, true);
             if there.max(back) < SETTLED {
                 break;
             }
@@ -358,12 +419,13 @@ pub fn fit<F: Float>(
             log_z += total.ln();
             belief.iter_mut().for_each(|v| *v /= total);
         }
-        f.energy = -(log_z + f.judge(network, k, &errors, r, &messages));
         f.iterations += 1;
         let labels: Vec<u32> = f.beliefs.chunks_exact(k).map(most_probable).collect();
         let repeated = labels == f.labels;
         f.labels = labels;
         if repeated || f.iterations >= settings.max_iter.max(1) || ctx.checkpoint().is_err() {
+            log_z += f.judge(network, k, &errors, r, &messages) + f.tied(network, k, &potentials, &messages);
+            f.energy = -log_z;
             return f;
         }
         let together = field.to_means(&f.labels, &mut f.centres);
@@ -372,6 +434,21 @@ pub fn fit<F: Float>(
 }
 
 impl Fit {
+    /// The ties' share of the Bethe log Z.
+    fn tied(&self, network: &Network, k: usize, potentials: &[(f64, f64)], messages: &[f64]) -> f64 {
+        let (mut of_a, mut of_b) = (vec![0.0; k], vec![0.0; k]);
+        let belief = |node: u32| &self.beliefs[node as usize * k..(node as usize + 1) * k];
+        let share = |(s, tie): (usize, &Tie)| {
+            let (into_a, into_b) = (message(messages, k, s as u32, 0), message(messages, k, s as u32, 1));
+            cavity(belief(tie.a), into_a, &mut of_a);
+            cavity(belief(tie.b), into_b, &mut of_b);
+            let same = dot(&of_a, &of_b);
+            let (off, on) = potentials[s];
+            (on * same + off * (1.0 - same)).ln() - dot(&of_a, into_a).ln() - dot(&of_b, into_b).ln()
+        };
+        (network.factors.len()..).zip(&network.ties).map(share).sum()
+    }
+
     /// What the rest says about every factor; the factors' share of the Bethe log Z.
     fn judge(&mut self, network: &Network, k: usize, errors: &[f64], r: f64, messages: &[f64]) -> f64 {
         let (mut of_a, mut of_b, mut log_z) = (vec![0.0; k], vec![0.0; k], 0.0);
@@ -381,7 +458,6 @@ impl Fit {
             let belief = |node: u32| &self.beliefs[node as usize * k..(node as usize + 1) * k];
             cavity(belief(factor.a), into_a, &mut of_a);
             cavity(belief(factor.b), into_b, &mut of_b);
-            let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(p, q)| p * q).sum::<f64>();
             let same = dot(&of_a, &of_b);
             let scale = r * same + 1.0 - same;
             let agree = match factor.kind {
@@ -401,6 +477,10 @@ impl Fit {
         }
         log_z
     }
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(p, q)| p * q).sum()
 }
 
 /// Turns costs into exp(−sharpness·(cost − least)); minus the sum of what was taken out.
@@ -431,11 +511,17 @@ mod tests {
     use crate::rng::Rng;
 
     fn settings(error: f64) -> Settings {
-        Settings { sharpness: 1.4, error, odds: 1.3, max_iter: 1 }
+        Settings { sharpness: 1.4, error, odds: 1.3, tie: 0.7, max_iter: 1 }
     }
 
     /// Marginals, cavities and log Z by summing over every labelling.
-    fn enumerate(x: &[f64], centres: &[f64], factors: &[Factor], s: &Settings) -> (Vec<f64>, Vec<f64>, Vec<f64>, f64) {
+    fn enumerate(
+        x: &[f64],
+        centres: &[f64],
+        factors: &[Factor],
+        ties: &[Tie],
+        s: &Settings,
+    ) -> (Vec<f64>, Vec<f64>, Vec<f64>, f64) {
         let (n, k) = (x.len(), centres.len());
         let r = s.odds / odds(1.0 / k as f64);
         let potential = |f: &Factor, z: &[usize]| {
@@ -449,7 +535,9 @@ mod tests {
         for code in 0..k.pow(n as u32) {
             let z: Vec<usize> = (0..n).map(|i| code / k.pow(i as u32) % k).collect();
             let data: f64 = (0..n).map(|i| (-s.sharpness * (x[i] - centres[z[i]]).powi(2)).exp() / k as f64).product();
-            let weight = data * factors.iter().map(|f| potential(f, &z)).product::<f64>();
+            let tied = ties.iter().filter(|t| z[t.a as usize] == z[t.b as usize]);
+            let tied = tied.map(|t| s.tie * t.strength).sum::<f64>().exp();
+            let weight = data * tied * factors.iter().map(|f| potential(f, &z)).product::<f64>();
             total += weight;
             (0..n).for_each(|i| marginals[i * k + z[i]] += weight);
             for (q, f) in factors.iter().enumerate() {
@@ -473,8 +561,13 @@ mod tests {
             let x: Vec<f64> = (0..n).map(|_| 2.0 * rng.normal()).collect();
             let centres: Vec<f64> = (0..k).map(|_| 2.0 * rng.normal()).collect();
             // Each node hangs on an earlier one; some on none, which makes a forest.
+            let mut ties = Vec::new();
             let factors: Vec<Factor> = (1..n)
                 .filter_map(|b| {
+                    if rng.below(4) == 0 {
+                        ties.push(Tie { a: b as u32, b: rng.below(b) as u32, strength: 2.0 * rng.unit() });
+                        return None;
+                    }
                     let kind = if rng.below(2) == 0 { Kind::MustLink } else { Kind::CannotLink };
                     let doubt = if rng.below(3) == 0 { 0.3 } else { 0.0 };
                     let believed = rng.below(5) == 0;
@@ -485,11 +578,11 @@ mod tests {
             let data = Dataset::dense(&x, 1).unwrap();
             let nodes = Chunklets::singletons(n);
             let field = Field::new(&data, &nodes, k);
-            let network = Network::new(n, factors.clone());
+            let network = Network::tied(n, factors.clone(), ties.clone());
             let s = settings(0.1);
             let ctx = RunContext::new(0).with_threads(1);
             let found = fit(&ctx, &field, &network, &s, &Matrix::from_vec(1, centres.clone()));
-            let (marginals, same, wrong, log_z) = enumerate(&x, &centres, &factors, &s);
+            let (marginals, same, wrong, log_z) = enumerate(&x, &centres, &factors, &ties, &s);
             let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(p, q)| (p - q).abs() < 1e-9);
             assert!(close(&found.beliefs, &marginals), "case {case}: {:?} {marginals:?}", found.beliefs);
             assert!(close(&found.same, &same), "case {case}: {:?} {same:?}", found.same);

@@ -252,7 +252,7 @@ pub fn of_rows(chunklets: &Chunklets, labels: &[u32]) -> Vec<u32> {
 }
 
 /// Coordinates as rows to cluster.
-fn lend<'a>(x: &'a Matrix, weights: Option<&'a [f64]>) -> Result<Dataset<'a, f64>> {
+pub fn lend<'a>(x: &'a Matrix, weights: Option<&'a [f64]>) -> Result<Dataset<'a, f64>> {
     let data = Dataset::dense_trusted(x.values(), x.cols());
     match weights {
         Some(w) => data.with_weights(w),

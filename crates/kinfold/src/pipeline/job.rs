@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use super::trust::{self, Assessment, Distrusted, Settled, Trust};
 use super::{Model, number_by_first_row};
-use crate::blocks::extend::Moved;
 use crate::blocks::means::means;
 use crate::blocks::sizes;
 use crate::constraints::{Chunklets, ConstraintId, ConstraintSet, Kind, Violations};
@@ -199,10 +198,7 @@ impl Job {
         let mut settled = match looked {
             None => Settled::all(given.close_lenient(0.0)?.0),
             Some(looked) if trust == Trust::Hard => Settled::all(looked.chunklets()),
-            Some(looked) => {
-                let space = if chooses { trust::space_to_judge(&lent)? } else { Transform::Identity };
-                looked.settle(ctx, &Moved::new(&lent, &space)?.view()?, given, self.k, trust)?
-            }
+            Some(looked) => looked.settle(ctx, &lent, (!chooses).then_some(scaling), given, self.k, trust)?,
         };
         fits_sizes(&settled.chunklets)?;
         let believed = settled.believed.as_ref().unwrap_or(given);

@@ -20,16 +20,17 @@ use std::time::Duration;
 pub use evidence::Distrusted;
 
 use crate::blocks::belief::{self, Field, Settings};
+use crate::blocks::extend::Moved;
 use crate::blocks::lloyd::assign_nearest;
 use crate::constraints::{
     Chunklets, Conflicts, ConstraintId, ConstraintSet, Dropped, Feasibility, FeasibleOptions, Infeasible, Kind, Pair,
     Repair, RepairOptions, feasible, repair,
 };
 use crate::context::RunContext;
-use crate::data::{Dataset, Float, Scaling, Transform};
+use crate::data::{Dataset, Float, Scaling};
 use crate::error::{Error, Result};
 use judge::{Judge, Used};
-use part::{Part, Sample, constrained, sample};
+use part::{Part, Space, View, constrained, sample};
 
 /// Below this many pairs only contradictions count.
 const FEW: usize = 30;
@@ -169,15 +170,6 @@ impl Settled {
     }
 }
 
-/// The space in which constraints are judged when the method chooses the representation by itself: standardised, or for
-/// sparse rows tf-idf where they are counts.
-pub(super) fn space_to_judge<F: Float>(data: &Dataset<'_, F>) -> Result<Transform> {
-    if !data.is_sparse() {
-        return Scaling::Standard.fit(data);
-    }
-    Ok(Scaling::TfIdf.fit(data).unwrap_or_default())
-}
-
 /// Refuses what no trust can save among the constraints of at least this weight.
 pub(super) fn look(given: &ConstraintSet, weight: f64, k: usize, trust: Trust) -> Result<Looked> {
     let (chunklets, conflicts) = given.close_lenient(weight)?;
@@ -214,16 +206,17 @@ impl Looked {
         self.conflicts.is_empty() && self.infeasible.is_none() && k <= self.chunklets.len()
     }
 
-    /// Asks the rows (in the representation in which they are clustered) and decides.
+    /// Asks the rows and decides. `scaling`: what was done to them; `None`: the method chooses a space by itself.
     pub fn settle<F: Float>(
         self,
         ctx: &RunContext,
         data: &Dataset<'_, F>,
+        scaling: Option<Scaling>,
         given: &ConstraintSet,
         k: usize,
         trust: Trust,
     ) -> Result<Settled> {
-        let mut assessment = self.assess(ctx, data, given, k, trust)?;
+        let mut assessment = self.assess(ctx, data, &Space::new(data, scaling)?, given, k, trust)?;
         if assessment.distrusted.is_empty() && self.keepable(k) {
             let labels = assessment.labels.take().filter(|_| assessment.verdict == Verdict::Soft);
             let assessment = Some(assessment);
@@ -264,6 +257,7 @@ impl Looked {
         &self,
         ctx: &RunContext,
         data: &Dataset<'_, F>,
+        space: &Space,
         given: &ConstraintSet,
         k: usize,
         trust: Trust,
@@ -277,15 +271,16 @@ impl Looked {
             let drawn = ctx.rng("trust-pairs", 0).sample(pairs.len(), SOME);
             drawn.into_iter().for_each(|i| asked[pairs[i]] = true);
             let some = given.map_pairs(|i, p| Some(if asked[i] { *p } else { Pair { weight: 0.0, ..*p } }));
-            let (found, used) = self.assess_on(SOME_ROWS, ctx, data, &some, k, trust)?;
+            // What centres say about some can be asked about all; neighbours cannot.
+            let (found, used) = self.assess_on(SOME_ROWS, !too_many, ctx, data, space, &some, k, trust)?;
             if found.verdict == Verdict::Hard && found.distrusted.is_empty() {
                 return Ok(found);
             }
             if let Some(used) = used.filter(|_| too_many) {
-                return self.by_the_same(ctx, data, given, k, found, &used);
+                return self.by_the_same(ctx, data, space, given, k, found, &used);
             }
         }
-        Ok(self.assess_on(MOST_ROWS, ctx, data, given, k, trust)?.0)
+        Ok(self.assess_on(MOST_ROWS, true, ctx, data, space, given, k, trust)?.0)
     }
 
     /// Some constraints showed errors, and there are too many for another look like that one: what it found about rows
@@ -294,6 +289,7 @@ impl Looked {
         &self,
         ctx: &RunContext,
         data: &Dataset<'_, F>,
+        space: &Space,
         given: &ConstraintSet,
         k: usize,
         found: Assessment,
@@ -301,11 +297,12 @@ impl Looked {
     ) -> Result<Assessment> {
         let bound = constrained(data.n(), given);
         let rows: Vec<usize> = (0..data.n()).filter(|&i| bound[i]).collect();
-        let part = Part::new(data, given, rows)?;
+        let part = Part::new(data, space, given, rows)?;
         let view = part.view()?;
-        let judge = Judge::new(self, &view, &part.given, k, Trust::Auto)?;
+        let judge = Judge::new(self, view, &part.given, k, Trust::Auto)?;
         let settings = Settings { max_iter: 1, ..used.settings };
-        let fit = belief::fit(ctx, &Field::new(&view, &judge.nodes, k), &judge.network, &settings, &used.centres);
+        let field = Field::new(&view.judged, &judge.nodes, k);
+        let fit = belief::fit(ctx, &field, &judge.network, &settings, &used.centres);
         let kept = found.verdict == Verdict::Hard;
         let suspects = judge.distrusted(&fit, used.variance).into_iter();
         let mut distrusted: Vec<Distrusted> = suspects.map(|d| Distrusted { kept, ..d }).collect();
@@ -314,47 +311,42 @@ impl Looked {
     }
 
     /// Asks about this many rows, or as many as are constrained.
+    #[allow(clippy::too_many_arguments)]
     fn assess_on<F: Float>(
         &self,
         most_rows: usize,
+        neighbours: bool,
         ctx: &RunContext,
         data: &Dataset<'_, F>,
+        space: &Space,
         given: &ConstraintSet,
         k: usize,
         trust: Trust,
     ) -> Result<(Assessment, Option<Used>)> {
-        let sampled = sample(ctx, data, given, most_rows)?;
-        match sampled {
-            Sample::All => {
-                let mut judge = Judge::new(self, data, given, k, trust)?;
-                Ok((judge.decide(ctx)?, judge.used))
-            }
-            Sample::TooMany => {
-                let judge = Judge::new(self, data, given, k, trust)?;
-                Ok((judge.without_rows(ctx, "too many to weigh one by one")?, None))
-            }
-            Sample::Some(rows) => {
-                let part = Part::new(data, given, rows)?;
-                let view = part.view()?;
-                let mut judge = Judge::new(self, &view, &part.given, k, trust)?;
-                let mut found = judge.decide(ctx)?;
-                part.to_all(&mut found.distrusted);
-                if let (Some(labels), Some(used)) = (&mut found.labels, &judge.used) {
-                    let mut all = assign_nearest(ctx, data, &used.centres);
-                    part.rows.iter().zip(labels.iter()).for_each(|(&row, &l)| all[row] = l);
-                    *labels = all;
-                }
-                Ok((found, judge.used))
-            }
+        let Some(rows) = sample(ctx, data, given, most_rows) else {
+            let judge = Judge::new(self, View { rows: *data, scaling: None, judged: *data }, given, k, trust)?;
+            return Ok((judge.without_rows(ctx, "too many to weigh one by one")?, None));
+        };
+        let part = Part::new(data, space, given, rows)?;
+        let mut judge = Judge::new(self, part.view()?, &part.given, k, trust)?;
+        let mut found = judge.decide(ctx, neighbours)?;
+        part.to_all(&mut found.distrusted);
+        if let (Some(labels), Some(used), true) = (&mut found.labels, &judge.used, part.rows.len() < data.n()) {
+            let moved = Moved::new(data, &space.transform)?;
+            let mut all = assign_nearest(ctx, &moved.view()?, &used.centres);
+            part.rows.iter().zip(labels.iter()).for_each(|(&row, &l)| all[row] = l);
+            *labels = all;
         }
+        Ok((found, judge.used))
     }
 }
 
-/// What to believe of `given`, judged on these rows (in the representation in which they are clustered) for k ≥ 2
-/// clusters. Contradictions are no error unless `trust` is hard; an impossible k is.
+/// What to believe of `given`, judged on these rows for k ≥ 2 clusters. `scaling`: what was done to them; `None`: they may
+/// be seen on any scale. Contradictions are no error unless `trust` is hard; an impossible k is.
 pub fn assess<F: Float>(
     ctx: &RunContext,
     data: &Dataset<'_, F>,
+    scaling: Option<Scaling>,
     given: &ConstraintSet,
     k: usize,
     trust: Trust,
@@ -363,7 +355,7 @@ pub fn assess<F: Float>(
     if trust == Trust::Hard {
         return Ok(Assessment::new(Verdict::Hard, "the constraints are proven"));
     }
-    looked.assess(ctx, data, given, k, trust)
+    looked.assess(ctx, data, &Space::new(data, scaling)?, given, k, trust)
 }
 
 fn pairs_that_count(given: &ConstraintSet) -> impl Iterator<Item = (usize, &Pair)> {

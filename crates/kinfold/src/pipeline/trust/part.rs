@@ -5,29 +5,73 @@ use super::evidence::Distrusted;
 use super::{MOST_BOUND, pairs_that_count};
 use crate::constraints::ConstraintSet;
 use crate::context::RunContext;
-use crate::data::{Dataset, Float, Table};
+use crate::data::{Dataset, Float, Scaling, Table, Transform};
 use crate::error::Result;
 
 /// At least this part of the rows is taken from those that no constraint names.
 const LEAST_FREE: f64 = 0.4;
 
+/// Rows, and where they are judged.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a, F> {
+    /// As the method gets them.
+    pub rows: Dataset<'a, F>,
+    /// What was done to them; `None`: the method chooses a space by itself.
+    pub scaling: Option<Scaling>,
+    /// In the space in which constraints are judged.
+    pub judged: Dataset<'a, F>,
+}
+
+/// The space in which constraints are judged: as given, or when the method chooses by itself standardised, for sparse
+/// rows tf-idf where they are counts.
+pub(super) struct Space {
+    pub(super) scaling: Option<Scaling>,
+    pub(super) transform: Transform,
+}
+
+impl Space {
+    pub(super) fn new<F: Float>(data: &Dataset<'_, F>, scaling: Option<Scaling>) -> Result<Space> {
+        let transform = match (scaling, data.is_sparse()) {
+            (Some(_), _) => Transform::Identity,
+            (None, false) => Scaling::Standard.fit(data)?,
+            (None, true) => Scaling::TfIdf.fit(data).unwrap_or_default(),
+        };
+        Ok(Space { scaling, transform })
+    }
+}
+
 /// Some rows and what is said about them.
 pub(super) struct Part<F> {
     pub(super) rows: Vec<usize>,
+    scaling: Option<Scaling>,
     table: Table<F>,
+    judged: Option<Table<F>>,
     weights: Option<Vec<f64>>,
     pub(super) given: ConstraintSet,
 }
 
 impl<F: Float> Part<F> {
-    pub(super) fn new(data: &Dataset<'_, F>, given: &ConstraintSet, rows: Vec<usize>) -> Result<Part<F>> {
+    pub(super) fn new(
+        data: &Dataset<'_, F>,
+        space: &Space,
+        given: &ConstraintSet,
+        rows: Vec<usize>,
+    ) -> Result<Part<F>> {
         let weights = data.weights().map(|w| rows.iter().map(|&i| w[i]).collect());
-        Ok(Part { table: Table::select(data, &rows), weights, given: localised(given, &rows)?, rows })
+        let table = Table::select(data, &rows);
+        let moved = !space.transform.is_identity();
+        let judged = moved.then(|| space.transform.apply(&table.lend())).transpose()?;
+        Ok(Part { scaling: space.scaling, table, judged, weights, given: localised(given, &rows)?, rows })
     }
-    pub(super) fn view(&self) -> Result<Dataset<'_, F>> {
+    pub(super) fn view(&self) -> Result<View<'_, F>> {
+        let rows = self.weighed(&self.table)?;
+        let judged = self.judged.as_ref().map_or(Ok(rows), |table| self.weighed(table))?;
+        Ok(View { rows, scaling: self.scaling, judged })
+    }
+    fn weighed<'a>(&'a self, table: &'a Table<F>) -> Result<Dataset<'a, F>> {
         match &self.weights {
-            Some(w) => self.table.lend().with_weights(w),
-            None => Ok(self.table.lend()),
+            Some(w) => table.lend().with_weights(w),
+            None => Ok(table.lend()),
         }
     }
     /// From numbers of rows here to those of all rows.
@@ -50,36 +94,28 @@ pub(super) fn constrained(n: usize, given: &ConstraintSet) -> Vec<bool> {
     bound
 }
 
-/// Which rows to look at.
-pub(super) enum Sample {
-    All,
-    Some(Vec<usize>),
-    TooMany,
-}
-
+/// Which rows to look at: about `most`, all that are constrained among them; `None` when these are too many.
 pub(super) fn sample<F: Float>(
     ctx: &RunContext,
     data: &Dataset<'_, F>,
     given: &ConstraintSet,
     most: usize,
-) -> Result<Sample> {
+) -> Option<Vec<usize>> {
     let n = data.n();
     if n <= most {
-        // Rows on another scale must be copied to be looked at.
-        let stored = data.stored().1.is_none();
-        return Ok(if stored { Sample::All } else { Sample::Some((0..n).collect()) });
+        return Some((0..n).collect());
     }
     let bound = constrained(n, given);
     let count = bound.iter().filter(|b| **b).count();
     if count > MOST_BOUND {
-        return Ok(Sample::TooMany);
+        return None;
     }
     let free: Vec<usize> = (0..n).filter(|&i| !bound[i]).collect();
     let wanted = most.saturating_sub(count).max((LEAST_FREE * most as f64) as usize);
     let mut rows: Vec<usize> = (0..n).filter(|&i| bound[i]).collect();
     rows.extend(ctx.rng("trust-sample", 0).sample(free.len(), wanted).into_iter().map(|i| free[i]));
     rows.sort_unstable();
-    Ok(Sample::Some(rows))
+    Some(rows)
 }
 
 /// The same constraints, in the same order, on some rows only; every constrained row is among them.

@@ -1,8 +1,9 @@
 //! Fits of the noise model over a grid of what the rows are worth (β) and how often constraints are wrong (ε).
 //! v = within-cluster variance of the unconstrained run; D = (tr C)² / tr C², its effective dimension; β₀ = D/2 is what a
 //! spherical Gaussian in D dimensions would have, and β ∈ {⅛ … 2}·β₀ is tried with a log-normal preference for β₀.
-//! Starts at one (β, ε) are compared by energy, grid points by the leave-one-out predictive log-likelihood of the
-//! constraints, which the energy cannot do. Data that do not know the classes get a small β and cannot convict anyone.
+//! Rows can also speak through their neighbours (ties of the network), which knows classes of any shape.
+//! Grid points are compared by the leave-one-out predictive log-likelihood of the constraints, which the energy cannot do,
+//! and so are starts, unless the constraints have weights of their own (`soft`). Data that do not know the classes get a small β and weak ties and cannot convict anyone.
 
 use crate::blocks::belief::{self, Field, Fit, Network, Settings};
 use crate::blocks::greedy::{Greedy, OnDeadEnd, Order};
@@ -14,12 +15,29 @@ use crate::context::RunContext;
 use crate::data::{Dataset, Float, Matrix, Rows};
 use crate::error::Result;
 
-/// Times β₀.
-pub(super) const SHARPNESSES: [f64; 5] = [0.125, 0.25, 0.5, 1.0, 2.0];
-/// Octaves of the preference for β₀.
+/// What the rows are worth in a fit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Point {
+    /// Distances to centres, times β₀.
+    pub sharpness: f64,
+    /// Neighbours: nats where all of them agree.
+    pub tie: f64,
+}
+
+const fn point(sharpness: f64, tie: f64) -> Point {
+    Point { sharpness, tie }
+}
+
+/// Rows that speak through centres alone.
+pub(super) const CENTRES: [Point; 5] =
+    [point(0.125, 0.0), point(0.25, 0.0), point(0.5, 0.0), point(1.0, 0.0), point(2.0, 0.0)];
+/// Rows that speak through their neighbours, with some weight on the centres, which name the clusters.
+pub(super) const NEIGHBOURS: [Point; 4] = [point(0.25, 1.5), point(0.25, 3.0), point(0.06, 3.0), point(0.06, 5.0)];
+/// Octaves of the preference for β₀ where only centres speak.
 const PREFERENCE: f64 = 1.5;
-/// Iterations of a fit.
+/// Iterations of a fit, and of one with neighbours, which needs fewer and takes longer.
 const MAX_ITER: usize = 15;
+const MAX_ITER_TIED: usize = 8;
 /// Restarts of the runs that fits start from.
 const RESTARTS: usize = 10;
 /// Columns up to which the within-cluster covariance is written down; beyond, its square's trace is estimated.
@@ -40,10 +58,9 @@ pub(super) struct Case<'a, F> {
 /// The scale of one number of clusters, and where fits start.
 pub(super) struct Ground {
     /// Mean squared distance of a row to its centre, all columns together.
-    pub variance: f64,
+    variance: f64,
     natural: f64,
     starts: Vec<Matrix>,
-    hard: Matrix,
 }
 
 impl Ground {
@@ -80,8 +97,7 @@ impl Ground {
         Ok(Ground {
             variance: (plain.cost() / total).max(1e-300),
             natural: natural(ctx, data, &plain),
-            starts: vec![plain.centres, hard.clone(), drawn, heavy],
-            hard,
+            starts: vec![plain.centres, hard, drawn, heavy],
         })
     }
 }
@@ -161,75 +177,90 @@ fn natural<F: Float>(ctx: &RunContext, data: &Dataset<'_, F>, plain: &Outcome) -
     if squared > 0.0 { 0.5 * (trace * trace / squared).max(1.0) } else { 0.5 }
 }
 
-/// All fits of one number of clusters: `fits[β][ε]`.
-pub(super) struct Scan {
-    pub fits: Vec<Vec<Fit>>,
+/// What is fitted.
+pub(super) struct Grid<'a> {
+    pub points: &'a [Point],
+    pub errors: &'a [f64],
+    /// The error rate at which all starts are tried first.
+    pub middle: usize,
+    /// What starts are compared by: the larger the better.
+    pub by: fn(&Fit) -> f64,
+    /// How many points of other grids came before, and how many there are in all.
+    pub progress: (usize, usize),
 }
 
-/// Fits every (β, ε). `middle`: the ε at which all starts are tried; `hard`: the one that also starts from the hard run.
-/// `None` when the run was stopped.
+/// All fits of one number of clusters: `fits[point][ε]`.
+pub(super) struct Scan {
+    points: Vec<Point>,
+    fits: Vec<Vec<Fit>>,
+}
+
+/// Fits every point and error rate; `None` when the run was stopped.
 pub(super) fn scan<F: Float>(
     ctx: &RunContext,
     case: &Case<'_, F>,
     ground: &Ground,
     k: usize,
-    errors: &[f64],
-    middle: usize,
-    hard: Option<usize>,
+    grid: &Grid<'_>,
 ) -> Option<Scan> {
     let field = Field::new(case.data, case.nodes, k);
     let inner = ctx.quiet().with_threads(1);
-    let one = |sharpness: f64, error: f64, start: &Matrix| {
-        let settings = Settings { sharpness, error, odds: case.odds, max_iter: MAX_ITER };
+    let one = |point: Point, error: f64, start: &Matrix| {
+        let sharpness = point.sharpness * ground.natural / ground.variance;
+        let max_iter = if point.tie > 0.0 { MAX_ITER_TIED } else { MAX_ITER };
+        let settings = Settings { sharpness, error, odds: case.odds, tie: point.tie, max_iter };
         // Only the labels of a fit are needed later.
         Fit { beliefs: Vec::new(), ..belief::fit(&inner, &field, case.network, &settings, start) }
     };
-    let best = |fits: Vec<Fit>| fits.into_iter().reduce(|a, b| if b.energy < a.energy { b } else { a });
+    let best = |fits: Vec<Fit>| fits.into_iter().reduce(|a, b| if (grid.by)(&b) > (grid.by)(&a) { b } else { a });
     let (mut fits, mut warm) = (Vec::new(), None);
-    for (done, times) in SHARPNESSES.into_iter().enumerate() {
-        ctx.progress("trust", done as u64, Some(SHARPNESSES.len() as u64));
-        let sharpness = times * ground.natural / ground.variance;
+    for (done, &point) in grid.points.iter().enumerate() {
+        ctx.progress("trust", (grid.progress.0 + done) as u64, Some(grid.progress.1 as u64));
         let starts: Vec<&Matrix> = ground.starts.iter().chain(&warm).collect();
-        let at_middle = best(ctx.pool.map(starts.len(), |i| one(sharpness, errors[middle], starts[i])))?;
+        let at_middle = best(ctx.pool.map(starts.len(), |i| one(point, grid.errors[grid.middle], starts[i])))?;
         ctx.checkpoint().ok()?;
-        let mut tasks: Vec<(usize, &Matrix)> = Vec::new();
-        for e in (0..errors.len()).filter(|&e| e != middle) {
-            tasks.push((e, &at_middle.centres));
-            if hard == Some(e) {
-                tasks.push((e, &ground.hard));
-            }
-        }
-        let mut others = ctx.pool.map(tasks.len(), |i| (tasks[i].0, one(sharpness, errors[tasks[i].0], tasks[i].1)));
+        // "No errors" must not look bad for want of a start.
+        let tasks: Vec<(usize, &Matrix)> = (0..grid.errors.len())
+            .filter(|&e| e != grid.middle)
+            .flat_map(|e| {
+                let others = if e == 0 { &starts[..] } else { &[] };
+                others.iter().map(move |&s| (e, s)).chain([(e, &at_middle.centres)])
+            })
+            .collect();
+        let mut others = ctx.pool.map(tasks.len(), |i| (tasks[i].0, one(point, grid.errors[tasks[i].0], tasks[i].1)));
         ctx.checkpoint().ok()?;
-        let mut row = Vec::with_capacity(errors.len());
-        for e in 0..errors.len() {
+        let mut row = Vec::with_capacity(grid.errors.len());
+        for e in 0..grid.errors.len() {
             let (mine, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|o| o.0 == e);
             others = rest;
-            row.push(if e == middle { at_middle.clone() } else { best(mine.into_iter().map(|m| m.1).collect())? });
+            row.push(if e == grid.middle { at_middle.clone() } else { best(mine.into_iter().map(|m| m.1).collect())? });
         }
         warm = Some(at_middle.centres);
         fits.push(row);
     }
-    Some(Scan { fits })
+    Some(Scan { points: grid.points.to_vec(), fits })
 }
 
 impl Scan {
     fn score(&self, b: usize, e: usize) -> f64 {
-        self.fits[b][e].predictive - SHARPNESSES[b].log2().powi(2) / (2.0 * PREFERENCE * PREFERENCE)
+        let Point { sharpness, tie } = self.points[b];
+        let odd = if tie > 0.0 { 0.0 } else { sharpness.log2() };
+        self.fits[b][e].predictive - odd * odd / (2.0 * PREFERENCE * PREFERENCE)
     }
     /// The best score at an error rate.
     pub fn top(&self, e: usize) -> f64 {
         (0..self.fits.len()).map(|b| self.score(b, e)).fold(f64::NEG_INFINITY, f64::max)
     }
-    /// The sharpness with that score.
+    /// The fit with that score.
     pub fn best_at(&self, e: usize) -> &Fit {
         let better = |a: usize, b: usize| if self.score(b, e) > self.score(a, e) { b } else { a };
         &self.fits[(1..self.fits.len()).fold(0, better)][e]
     }
-    /// The fit to use: per sharpness the most probable error rate (`priors` holds the log of each rate's), then the
-    /// *largest* sharpness, nearest to the unconstrained run, whose score is within one standard error (paired over
-    /// the constraints) of the best. The score alone picks too small a sharpness where it is flat.
-    pub fn pick(&self, priors: &[(usize, f64)]) -> (&Fit, usize) {
+    /// The fit to use: per point the most probable error rate (`priors` holds the log of each rate's), then the point with
+    /// the best score; where only centres speak, the *largest* sharpness, nearest to the unconstrained run, whose score
+    /// is within one standard error (paired over the constraints) of the best. The score alone picks too small a
+    /// sharpness where it is flat.
+    pub fn pick(&self, priors: &[(usize, f64)]) -> &Fit {
         let profile: Vec<(usize, f64)> = (0..self.fits.len())
             .map(|b| {
                 let scored = priors.iter().map(|&(e, prior)| (e, self.score(b, e) + prior));
@@ -239,7 +270,7 @@ impl Scan {
         let top = (1..profile.len()).fold(0, |a, b| if profile[b].1 > profile[a].1 { b } else { a });
         let of = |b: usize| &self.fits[b][profile[b].0];
         let mut chosen = top;
-        for b in top + 1..profile.len() {
+        for b in (top + 1..profile.len()).filter(|&b| self.points[b].tie == 0.0) {
             let (x, y) = (&of(top).log_predictive, &of(b).log_predictive);
             let mean = x.iter().zip(y).map(|(p, q)| p - q).sum::<f64>() / x.len().max(1) as f64;
             let spread = x.iter().zip(y).map(|(p, q)| (p - q - mean).powi(2)).sum::<f64>().sqrt();
@@ -247,6 +278,6 @@ impl Scan {
                 chosen = b;
             }
         }
-        (of(chosen), profile[chosen].0)
+        of(chosen)
     }
 }

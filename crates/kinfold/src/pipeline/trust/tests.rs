@@ -49,10 +49,10 @@ fn two_groups() -> (Vec<f64>, ConstraintSet) {
 fn one_wrong_link_between_far_groups_is_found_and_explained() {
     let (rows, mut given) = two_groups();
     let data = Dataset::dense(&rows, 1).unwrap();
-    let clean = assess(&ctx(), &data, &given, 2, Trust::Auto).unwrap();
+    let clean = assess(&ctx(), &data, Some(Scaling::None), &given, 2, Trust::Auto).unwrap();
     assert_eq!((clean.verdict, clean.distrusted.len()), (Verdict::Hard, 0), "{clean:?}");
     given.add_weighted_pair(MustLink, 3, 30, f64::INFINITY, Origin { source: 1, line: 99 }).unwrap();
-    let found = assess(&ctx(), &data, &given, 2, Trust::Auto).unwrap();
+    let found = assess(&ctx(), &data, Some(Scaling::None), &given, 2, Trust::Auto).unwrap();
     assert_eq!((found.verdict, found.distrusted.len()), (Verdict::Noisy, 1), "{found:?}");
     let d = &found.distrusted[0];
     assert_eq!(d.id, ConstraintId::Pair(57));
@@ -73,7 +73,7 @@ fn one_wrong_link_between_far_groups_is_found_and_explained() {
     {
         assert!(told.contains(words), "'{words}' is not in: {told}");
     }
-    assert!(matches!(assess(&ctx(), &data, &given, 2, Trust::Hard), Err(Error::Contradiction(_))));
+    assert!(matches!(assess(&ctx(), &data, Some(Scaling::None), &given, 2, Trust::Hard), Err(Error::Contradiction(_))));
 }
 
 #[test]
@@ -143,8 +143,9 @@ fn the_assessment_does_not_depend_on_threads() {
     let given = generate::balanced(&truth, 200, false, &mut rng).unwrap().constraints;
     let given = generate::noisy(&given, 20, &mut rng).unwrap();
     let data = Dataset::dense(&rows, 3).unwrap();
-    let [one, two, three] =
-        [1, 2, 3].map(|t| assess(&RunContext::new(8).with_threads(t), &data, &given, 4, Trust::Auto).unwrap());
+    let [one, two, three] = [1, 2, 3].map(|t| {
+        assess(&RunContext::new(8).with_threads(t), &data, Some(Scaling::None), &given, 4, Trust::Auto).unwrap()
+    });
     assert_eq!(one.verdict, Verdict::Noisy);
     assert!(one == two && one == three);
 }
@@ -249,10 +250,12 @@ fn sparse_and_single_precision_rows_lead_to_the_same_verdict() {
     let given = generate::noisy(&given, 8, &mut rng).unwrap();
     let narrow: Vec<f32> = rows.iter().map(|&v| v as f32).collect();
     let ids = |a: Assessment| a.distrusted.iter().map(|d| d.id).collect::<Vec<_>>();
-    let dense = assess(&ctx(), &Dataset::dense(&rows, 6).unwrap(), &given, 3, Trust::Auto).unwrap();
+    let dense =
+        assess(&ctx(), &Dataset::dense(&rows, 6).unwrap(), Some(Scaling::None), &given, 3, Trust::Auto).unwrap();
     let sparse = Dataset::sparse(&starts, &columns, &values, 6).unwrap();
-    let sparse = assess(&ctx(), &sparse, &given, 3, Trust::Auto).unwrap();
-    let single = assess(&ctx(), &Dataset::dense(&narrow, 6).unwrap(), &given, 3, Trust::Auto).unwrap();
+    let sparse = assess(&ctx(), &sparse, Some(Scaling::None), &given, 3, Trust::Auto).unwrap();
+    let single =
+        assess(&ctx(), &Dataset::dense(&narrow, 6).unwrap(), Some(Scaling::None), &given, 3, Trust::Auto).unwrap();
     assert_eq!(dense.verdict, Verdict::Noisy);
     let mut all = [dense, sparse, single].map(ids);
     all.iter_mut().for_each(|a| a.sort_unstable());
@@ -271,7 +274,7 @@ fn many_rows_are_judged_on_a_sample() {
         let kind = if i % 12 == 3 { p.kind.flipped() } else { p.kind };
         wide.add_pair(kind, p.a as usize + shift, p.b as usize + shift).unwrap();
     }
-    let found = assess(&ctx(), &Dataset::dense(&rows, 2).unwrap(), &wide, 3, Trust::Auto).unwrap();
+    let found = assess(&ctx(), &Dataset::dense(&rows, 2).unwrap(), Some(Scaling::None), &wide, 3, Trust::Auto).unwrap();
     // Five of sixty are wrong; nothing contradicts them, but the rows do.
     assert!(found.verdict == Verdict::Noisy && found.contradictions == 0 && !found.distrusted.iter().any(|d| d.kept));
     let mut ids: Vec<u32> =
@@ -303,7 +306,7 @@ fn errors_among_more_constraints_than_can_be_weighed_one_by_one_are_still_found(
         given.add_pair(if same { MustLink } else { CannotLink }, a, b).unwrap();
         flipped.push(wrong);
     }
-    let found = assess(&ctx(), &data, &given, k, Trust::Auto).unwrap();
+    let found = assess(&ctx(), &data, Some(Scaling::None), &given, k, Trust::Auto).unwrap();
     assert_eq!(found.verdict, Verdict::Noisy, "{}", found.reason);
     // What is believed holds together.
     found.believed(&given).close().unwrap();
