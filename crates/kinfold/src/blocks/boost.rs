@@ -1,7 +1,7 @@
 //! Boosting of the constrained k-means (Okabe & Yamada 2018, Algorithm 3). Every round runs CKM from fresh centres with
 //! the constraints in descending priority ρ; ε = the priority it breaks; α = ½ ln((1−ε)/ε); ρ_s ×= exp(∓α) where s holds
 //! or not. ε = 0: α = α* and stop; ε ≥ ½: the round is dropped and boosting stops. Then kernel k-means on Σ α_t K_t, by
-//! tuples (see `tuples`), never as a matrix. Uniform priorities with a fresh order each round are the bagging control.
+//! tuples (see `tuples`), never as a matrix. The control has a fresh order in each round, whatever the priorities.
 //! Departures: ρ is kept as a logarithm and renormalised, so that nothing underflows in long runs; "ε = 0" is "nothing
 //! is broken". Cost: rounds × CKM + final restarts × O(U·T·k) a sweep; memory O(n·T) bytes ×2 for the tuples.
 
@@ -37,11 +37,12 @@ pub struct Request {
 const MATRIX: usize = 4096;
 const RUNS: usize = 10;
 
-/// Is a sweep over a matrix of few long rows (O(n²) at most) cheaper than one over the rows themselves?
+/// Is a sweep over a matrix of few long rows (O(n²) for the first, then O(moves·n)) cheaper than one over the rows
+/// themselves?
 fn few_and_long<F: Float>(data: &Dataset<'_, F>, request: &Request) -> bool {
     let by_row = match data.rows() {
         // Values go through vector units, entries one by one.
-        Rows::Dense(_) => data.n() * data.dims() * request.k / 32,
+        Rows::Dense(_) => data.n() * data.dims() * request.k / 2,
         Rows::Sparse(rows) => rows.stored() * request.k / 4,
     };
     data.n() <= MATRIX && request.runs >= RUNS && data.n() * data.n() <= by_row
@@ -102,6 +103,8 @@ pub struct Plan {
     pub order: Order,
     /// Do broken constraints come first in the next round? Otherwise every round has an order of its own.
     pub adaptive: bool,
+    /// Do broken constraints weigh more in the next round?
+    pub weigh: bool,
     /// Fresh centres in every round?
     pub redraw: bool,
     /// Starts of the final kernel k-means.
@@ -146,8 +149,12 @@ pub fn boost<F: Float>(ctx: &RunContext, material: &Material<'_, F>, plan: &Plan
                 false => links.order(plan.order, &mut ctx.rng("order", t as u64)),
             };
         }
-        let mut rng = ctx.rng("round", if plan.redraw { t as u64 } else { 0 });
-        let sweeps = ckm(ctx, points.as_mut(), links, &order, plan.weak, &mut rng);
+        if t == 0 || plan.redraw {
+            points.seed(&ctx.pool, plan.weak.k, plan.weak.init, &mut ctx.rng("round", t as u64));
+        } else {
+            points.back_to_seeds();
+        }
+        let sweeps = ckm(ctx, points.as_mut(), links, &order, plan.weak);
         holds.iter_mut().enumerate().for_each(|(s, h)| *h = links.holds(s, &sweeps.labels));
         let error: f64 = holds.iter().zip(&priorities).filter(|(h, _)| !**h).map(|(_, p)| p.exp()).sum::<f64>() + 0.0;
         trace.push(error);
@@ -172,7 +179,7 @@ pub fn boost<F: Float>(ctx: &RunContext, material: &Material<'_, F>, plan: &Plan
             termination = stop.into();
             break;
         }
-        if plan.adaptive {
+        if plan.weigh {
             reweigh(&mut priorities, &holds, alpha);
         }
     }
@@ -189,6 +196,12 @@ pub fn boost<F: Float>(ctx: &RunContext, material: &Material<'_, F>, plan: &Plan
     drop(rounds);
     let limits = Limits { max_iter: 300, refine: plan.refine };
     let k = plan.weak.k;
+    // As many clusters as tuples, as after a single round: every tuple is one, at no cost.
+    if tuples.len() <= k {
+        let labels = tuples.spread(&(0..tuples.len() as u32).collect::<Vec<u32>>());
+        notes.push(summary(&trace, links.broken_share(&labels), kept, tuples.len(), 0.0));
+        return Ok(Boosted { labels: material.spread(labels), trace, termination, notes });
+    }
     let outcome = restarts::best_of(ctx, plan.final_restarts.max(1), tuples.len() * kept, |ctx, r| {
         let start = start(&ctx.pool, &tuples, k, plan.weak.init, &mut ctx.rng("final", r));
         Ok(kernel_kmeans(ctx, &tuples, start, k, limits))
@@ -197,15 +210,17 @@ pub fn boost<F: Float>(ctx: &RunContext, material: &Material<'_, F>, plan: &Plan
         termination = outcome.termination;
     }
     let labels = tuples.spread(&outcome.labels);
-    notes.push(format!(
-        "{kept} rounds; the last broke {:.2} % of the priorities, the result breaks {:.2} % of the constraints; {} \
-         distinct tuples of labels; final kernel objective {:.6}",
-        100.0 * trace.last().copied().unwrap_or(0.0),
-        100.0 * links.broken_share(&labels),
-        tuples.len(),
-        outcome.cost(),
-    ));
+    notes.push(summary(&trace, links.broken_share(&labels), kept, tuples.len(), outcome.cost()));
     Ok(Boosted { labels: material.spread(labels), trace, termination, notes })
+}
+
+fn summary(trace: &[f64], broken: f64, kept: usize, tuples: usize, cost: f64) -> String {
+    format!(
+        "{kept} rounds; the last broke {:.2} % of the priorities, the result breaks {:.2} % of the constraints; {tuples} \
+         distinct tuples of labels; final kernel objective {cost:.6}",
+        100.0 * trace.last().copied().unwrap_or(0.0),
+        100.0 * broken,
+    )
 }
 
 /// Refuses more clusters than a tuple entry can name.
@@ -272,6 +287,7 @@ mod tests {
             alpha_star: 100.0,
             order: Order::Random,
             adaptive: true,
+            weigh: true,
             redraw: true,
             final_restarts: 3,
             refine: false,

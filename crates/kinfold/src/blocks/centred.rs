@@ -5,13 +5,14 @@
 //! that two points can be compared.
 
 use super::kernel::{Gram, Space};
-use super::kernel_kmeans::{Clusters, Feature, Init, Move, Tiles, draw, next_seed};
+use super::kernel_kmeans::{Clusters, Feature, Init, Move, draw, next_seed};
 use super::par::Pool;
 use super::seeding;
+use super::tiles::Tiles;
 use super::units::Units;
 use crate::constraints::Chunklets;
 use crate::data::{Dataset, Float, Matrix, Rows};
-use crate::kernels::two_nearest::{Eight, LANES, Lanes, gather, two_nearest, two_smallest};
+use crate::kernels::two_nearest::{Eight, LANES, Lanes, gather, two_nearest, two_smallest, two_smallest_of_sums};
 use crate::kernels::{Centres, Sums};
 use crate::rng::Rng;
 
@@ -66,6 +67,8 @@ pub trait Centred {
     fn weight(&self, i: usize) -> f64;
     /// Draws k points and puts the centres there.
     fn seed(&mut self, pool: &Pool, k: usize, init: Init, rng: &mut Rng);
+    /// Puts the centres where they were drawn last.
+    fn back_to_seeds(&mut self);
     /// The nearest centre of every point and its squared distance.
     fn nearest(&self, pool: &Pool, labels: &mut [u32], distances: &mut [f64]);
     /// The two nearest centres of some points.
@@ -82,8 +85,11 @@ pub trait Centred {
 
 /// The points of a space with centres to come.
 pub fn centred<'a, F: Float>(space: &'a Space<'_, F>) -> Box<dyn Centred + 'a> {
+    let none = || Tiles::zeros(0, 0);
     match (space, space.rows()) {
-        (Space::Gram(gram), _) => Box::new(GramCentres { gram, distances: Tiles::zeros(0, 0), clusters: None }),
+        (Space::Gram(gram), _) => {
+            Box::new(GramCentres { gram, distances: none(), seeds: none(), clusters: None, factors: None })
+        }
         (_, Some(data)) => Box::new(RowCentres::new(data)),
         (_, None) => unreachable!("a space is rows or a matrix"),
     }
@@ -93,6 +99,7 @@ pub fn centred<'a, F: Float>(space: &'a Space<'_, F>) -> Box<dyn Centred + 'a> {
 struct RowCentres<'a, F> {
     data: Dataset<'a, F>,
     centres: Matrix,
+    seeds: Matrix,
     /// dims × k, for sparse rows.
     transposed: Matrix,
     /// The rows in lanes, where they are few, dims entries for every eight.
@@ -150,7 +157,8 @@ impl<'a, F: Float> RowCentres<'a, F> {
             _ => Vec::new(),
         };
         let (sums, labels) = (Sums::zeros(0, dims), vec![NOWHERE; n]);
-        RowCentres { data, centres: Matrix::default(), transposed: Matrix::default(), lanes, sums, labels }
+        let none = Matrix::default;
+        RowCentres { data, centres: none(), seeds: none(), transposed: none(), lanes, sums, labels }
     }
 
     fn moved(&mut self) {
@@ -168,7 +176,11 @@ impl<F: Float> Centred for RowCentres<'_, F> {
         self.data.weight(i)
     }
     fn seed(&mut self, pool: &Pool, k: usize, init: Init, rng: &mut Rng) {
-        self.centres = seed_rows(pool, &self.data, k, init, rng);
+        self.seeds = seed_rows(pool, &self.data, k, init, rng);
+        self.back_to_seeds();
+    }
+    fn back_to_seeds(&mut self) {
+        self.centres = self.seeds.clone();
         self.moved();
     }
     fn nearest(&self, pool: &Pool, labels: &mut [u32], distances: &mut [f64]) {
@@ -282,9 +294,22 @@ impl<F: Float> Centred for RowCentres<'_, F> {
 /// A kernel matrix and centres in its feature space.
 struct GramCentres<'a> {
     gram: &'a Gram,
-    /// Squared distance of every point to every centre.
+    /// Squared distance of every point to every centre, where centres are not all means of clusters.
     distances: Tiles,
+    /// The same as they were after seeding.
+    seeds: Tiles,
     clusters: Option<Clusters<'a, Gram>>,
+    /// 2/W and Q/W² of every cluster where all centres are means: distances follow from the sums.
+    factors: Option<Vec<(f64, f64)>>,
+}
+
+impl GramCentres<'_> {
+    /// Writes distances down, before a centre is put somewhere or stays while its cluster leaves it.
+    fn write_down(&mut self, pool: &Pool) {
+        if let (Some(clusters), Some(_)) = (&self.clusters, self.factors.take()) {
+            clusters.all_distances(pool, &mut self.distances);
+        }
+    }
 }
 
 impl Centred for GramCentres<'_> {
@@ -295,9 +320,15 @@ impl Centred for GramCentres<'_> {
         self.gram.weights()[i]
     }
     fn seed(&mut self, pool: &Pool, k: usize, init: Init, rng: &mut Rng) {
-        self.distances = Tiles::zeros(self.gram.len(), k);
-        self.clusters = None;
-        draw(pool, self.gram, k, init, rng, &mut |c, distances| self.distances.set(c as usize, distances));
+        if self.seeds.clusters() != k {
+            self.seeds = Tiles::zeros(self.gram.len(), k);
+        }
+        draw(pool, self.gram, k, init, rng, &mut |c, distances| self.seeds.set(c as usize, distances));
+        self.back_to_seeds();
+    }
+    fn back_to_seeds(&mut self) {
+        (self.clusters, self.factors) = (None, None);
+        self.distances.clone_from(&self.seeds);
     }
     fn nearest(&self, pool: &Pool, labels: &mut [u32], distances: &mut [f64]) {
         let mut near = vec![Near::default(); labels.len()];
@@ -312,17 +343,40 @@ impl Centred for GramCentres<'_> {
         out.iter_mut().zip(points).for_each(|(out, &i)| *out = near[i as usize]);
     }
     fn two_nearest_of_all(&self, _: &Pool, out: &mut [Near]) {
-        for (first, width, tile) in self.distances.tiles() {
-            for (from, out) in (0..).step_by(LANES).zip(out[first..first + width].chunks_mut(LANES)) {
-                Near::spread(&two_smallest(tile, width, from), out);
+        match (&self.clusters, &self.factors) {
+            (Some(clusters), Some(factors)) => {
+                for (first, width, tile) in clusters.sums().tiles() {
+                    let own = &self.gram.own()[first..first + width];
+                    for (from, out) in (0..).step_by(LANES).zip(out[first..first + width].chunks_mut(LANES)) {
+                        Near::spread(&two_smallest_of_sums(tile, width, from, own, factors), out);
+                    }
+                }
+            }
+            _ => {
+                for (first, width, tile) in self.distances.tiles() {
+                    for (from, out) in (0..).step_by(LANES).zip(out[first..first + width].chunks_mut(LANES)) {
+                        Near::spread(&two_smallest(tile, width, from), out);
+                    }
+                }
             }
         }
     }
     fn distance2(&self, i: usize, centre: usize) -> f64 {
-        self.distances.at(i, centre)
+        match (&self.clusters, &self.factors) {
+            (Some(clusters), Some(factors)) => {
+                self.gram.own()[i] - factors[centre].0 * clusters.sums().at(i, centre) + factors[centre].1
+            }
+            _ => self.distances.at(i, centre),
+        }
     }
     fn update(&mut self, pool: &Pool, labels: &[u32]) -> Vec<f64> {
         let k = self.distances.clusters();
+        let mut left = vec![true; k];
+        labels.iter().for_each(|&c| left[c as usize] = false);
+        let all_means = !left.contains(&true);
+        if !all_means {
+            self.write_down(pool);
+        }
         let clusters = match &mut self.clusters {
             Some(clusters) => {
                 let moves: Vec<Move> = (clusters.labels.iter().zip(labels).enumerate())
@@ -334,11 +388,16 @@ impl Centred for GramCentres<'_> {
             }
             None => self.clusters.insert(Clusters::new(pool, self.gram, labels.to_vec(), k)),
         };
-        clusters.all_distances(pool, &mut self.distances);
+        self.factors = all_means.then(|| clusters.factors());
+        if !all_means {
+            clusters.all_distances(pool, &mut self.distances);
+        }
         clusters.weight.clone()
     }
     fn put(&mut self, centre: usize, i: usize) {
-        let to_point: Vec<f64> = (0..self.gram.len()).map(|j| Feature::distance2(self.gram, i, j)).collect();
+        self.write_down(&Pool::new(1));
+        let mut to_point = vec![0.0; self.gram.len()];
+        self.gram.distances_from(i, 0, &mut to_point);
         self.distances.set(centre, &to_point);
     }
 }
@@ -398,6 +457,11 @@ mod tests {
             all.push((0..n * k).map(|x| c.distance2(x / k, x % k)).collect::<Vec<f64>>());
             c.put(0, 5);
             assert!(c.distance2(5, 0).abs() < 1e-9);
+            let last = c.distance2(5, k - 1);
+            assert!((last - all[all.len() - 1][5 * k + k - 1]).abs() < 1e-9 || k == 1);
+            // Every centre is on a row again.
+            c.back_to_seeds();
+            assert!((0..k).all(|h| (0..n).any(|i| c.distance2(i, h).abs() < 1e-9)));
         }
         for other in &all[1..] {
             assert!(all[0].iter().zip(other).all(|(a, b)| (a - b).abs() < 1e-9));

@@ -30,6 +30,8 @@ crate::choice! {
     pub enum Order {
         /// Shuffled.
         Random = "random",
+        /// Rows in random order, each with its constraints to the rows after it.
+        Rows = "rows",
         /// Breadth first over the graph of the constraints: each meets a point that is placed already.
         Component = "component",
         /// By the rows they name, as the authors' program walks a matrix of constraints.
@@ -156,6 +158,16 @@ impl Links {
             all.sort_by_key(|&s| (self.links[s as usize].a, self.links[s as usize].b));
             return all;
         }
+        if order == Order::Rows {
+            let mut place: Vec<u32> = (0..self.bound.len() as u32).collect();
+            rng.shuffle(&mut place);
+            all.sort_by_cached_key(|&s| {
+                let link = self.links[s as usize];
+                let (a, b) = (place[link.a as usize], place[link.b as usize]);
+                (a.min(b), a.max(b))
+            });
+            return all;
+        }
         rng.shuffle(&mut all);
         if order == Order::Component { self.breadth_first(&all) } else { all }
     }
@@ -235,26 +247,19 @@ pub struct Settings {
     pub max_iter: usize,
 }
 
-/// Freshly drawn centres, then sweeps with the constraints in `order`.
-pub fn ckm(
-    ctx: &RunContext,
-    points: &mut dyn Centred,
-    links: &Links,
-    order: &[u32],
-    settings: Settings,
-    rng: &mut Rng,
-) -> Sweeps {
+/// Sweeps with the constraints in `order`, from the centres that the points have.
+pub fn ckm(ctx: &RunContext, points: &mut dyn Centred, links: &Links, order: &[u32], settings: Settings) -> Sweeps {
     let (n, k, pool) = (points.len(), settings.k, &ctx.pool);
-    points.seed(pool, k, settings.init, rng);
-    let walk: Vec<Link> = order.iter().map(|&s| links.links[s as usize]).collect();
     let mut is_bound = vec![false; n];
     links.bound.iter().for_each(|&i| is_bound[i as usize] = true);
-    // The second nearest is worth finding for all where few are free.
+    // Where few are free, the second nearest is found for all, and points are their own slots.
     let mostly_free = 4 * links.bound.len() <= n;
-    let mut near_all = vec![Near::default(); if mostly_free { 0 } else { n }];
-    let mut near = vec![Near::default(); links.bound.len()];
+    let at = |slot: u32| if mostly_free { slot } else { links.bound[slot as usize] };
+    let in_order = order.iter().map(|&s| links.links[s as usize]);
+    let walk: Vec<Link> = in_order.map(|l| Link { a: at(l.a), b: at(l.b), together: l.together }).collect();
+    let slots = if mostly_free { links.bound.len() } else { n };
+    let (mut near, mut placed) = (vec![Near::default(); slots], vec![NOWHERE; slots]);
     let weights: Vec<f64> = (0..n).map(|i| points.weight(i)).collect();
-    let mut placed = vec![NOWHERE; links.bound.len()];
     let mut distances = vec![0.0; n];
     let mut labels: Vec<u32> = vec![NOWHERE; n];
     let mut now = vec![0u32; n];
@@ -266,21 +271,22 @@ pub fn ckm(
             points.nearest(pool, &mut now, &mut distances);
             points.two_nearest(pool, &links.bound, &mut near);
         } else {
-            points.two_nearest_of_all(pool, &mut near_all);
-            for ((now, distance), near) in now.iter_mut().zip(&mut distances).zip(&near_all) {
-                (*now, *distance) = (near.first, near.first_d2);
-            }
-            near.iter_mut().zip(&links.bound).for_each(|(near, &i)| *near = near_all[i as usize]);
+            points.two_nearest_of_all(pool, &mut near);
         }
         place(&walk, &near, &mut placed);
-        for ((&i, near), &c) in links.bound.iter().zip(&near).zip(&placed) {
-            let i = i as usize;
-            now[i] = c;
-            distances[i] = match c {
-                c if c == near.first => near.first_d2,
-                c if c == near.second => near.second_d2,
-                c => points.distance2(i, c as usize),
+        let mut settle = |i: usize, near: &Near, c: u32| {
+            (now[i], distances[i]) = match c {
+                NOWHERE => (near.first, near.first_d2),
+                c if c == near.first => (c, near.first_d2),
+                c if c == near.second => (c, near.second_d2),
+                c => (c, points.distance2(i, c as usize)),
             };
+        };
+        let of_slots = near.iter().zip(&placed);
+        if mostly_free {
+            links.bound.iter().zip(of_slots).for_each(|(&i, (near, &c))| settle(i as usize, near, c));
+        } else {
+            of_slots.enumerate().for_each(|(i, (near, &c))| settle(i, near, c));
         }
         let cost: f64 = distances.iter().zip(&weights).map(|(d, w)| w * d).sum();
         if trace.last().is_some_and(|&last| cost >= last) {
@@ -290,6 +296,11 @@ pub fn ckm(
         }
         let repeats = now == labels;
         trace.push(cost);
+        if repeats && !was_empty.contains(&true) {
+            // The centres are the means of these labels already.
+            termination = Termination::Converged;
+            break;
+        }
         labels.copy_from_slice(&now);
         let masses = points.update(pool, &labels);
         let reseeded = reseed(points, &masses, &mut was_empty, &labels, &mut distances, &is_bound);
@@ -432,7 +443,8 @@ mod tests {
                 let space = Space::new(&Pool::new(1), &data, &affinity, None).unwrap();
                 let mut points = centred(&space);
                 let settings = Settings { k, init: Init::KmeansPlusPlus, max_iter: 100 };
-                let sweeps = ckm(&pool_ctx, points.as_mut(), &links, &order, settings, &mut rng);
+                points.seed(&pool_ctx.pool, k, settings.init, &mut rng);
+                let sweeps = ckm(&pool_ctx, points.as_mut(), &links, &order, settings);
                 assert!(links.holds(0, &sweeps.labels) && links.holds(1, &sweeps.labels), "case {case}");
                 assert!(sweeps.trace.windows(2).all(|w| w[1] < w[0]));
                 assert!(sweeps.labels.iter().all(|&l| (l as usize) < k));
@@ -448,7 +460,9 @@ mod tests {
         let space = Space::Lent(data);
         let ctx = RunContext::new(0).with_threads(1);
         let settings = Settings { k: 3, init: Init::FarthestFirst, max_iter: 100 };
-        let sweeps = ckm(&ctx, centred(&space).as_mut(), &links, &[], settings, &mut ctx.rng("x", 0));
+        let mut points = centred(&space);
+        points.seed(&ctx.pool, 3, settings.init, &mut ctx.rng("x", 0));
+        let sweeps = ckm(&ctx, points.as_mut(), &links, &[], settings);
         assert_eq!(sweeps.termination, Termination::Converged);
         let l = &sweeps.labels;
         assert!(l[0] == l[1] && l[1] == l[2] && l[3] == l[4] && l[5] == l[6] && l[0] != l[3] && l[3] != l[5]);
@@ -477,6 +491,27 @@ mod tests {
                 seen.extend([p.a, p.b]);
             }
         }
+    }
+
+    #[test]
+    fn rows_come_in_a_random_order_each_with_its_constraints_to_rows_after_it() {
+        use Kind::{CannotLink as Cl, MustLink as Ml};
+        let given = set(6, &[(Ml, 0, 1), (Cl, 0, 4), (Ml, 1, 2), (Cl, 2, 5), (Ml, 0, 5), (Cl, 1, 5)]);
+        let links = Links::of_rows("test", &given).unwrap();
+        let mut firsts = std::collections::BTreeSet::new();
+        for seed in 0..40 {
+            let order = links.order(Order::Rows, &mut Rng::stream(seed, "order", 0));
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3, 4, 5]);
+            // The constraints of a row that is done are all behind it.
+            let ends = |s: u32| [given.pairs()[s as usize].a, given.pairs()[s as usize].b];
+            let of_first = |row: u32| order.iter().take_while(|&&s| ends(s).contains(&row)).count();
+            let degree = |row: u32| order.iter().filter(|&&s| ends(s).contains(&row)).count();
+            assert!(ends(order[0]).iter().any(|&row| of_first(row) == degree(row)), "{order:?}");
+            firsts.insert(order[0]);
+        }
+        assert!(firsts.len() > 3, "{firsts:?}");
     }
 
     #[test]

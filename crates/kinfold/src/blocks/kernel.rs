@@ -8,7 +8,9 @@ use super::par::Pool;
 use crate::constraints::Chunklets;
 use crate::data::{Dataset, Float, Matrix, Rows, Table};
 use crate::error::Result;
-use crate::kernels::exp::exp;
+use crate::kernels::exp::exp_of_products;
+use crate::kernels::square::{RANKS, meet_all, nth_of_columns};
+use crate::kernels::two_nearest::{Eight, LANES, gather};
 
 crate::choice! {
     /// How alike two rows are.
@@ -50,10 +52,14 @@ pub fn square_bytes(n: usize) -> u64 {
     8u64.saturating_mul(n as u64).saturating_mul(n as u64)
 }
 
-/// Rows of an n × n matrix that are worth a task.
-fn rows_per_task(n: usize) -> usize {
-    (1usize << 15).div_ceil(n.max(1))
+/// Rows of an n × n matrix that are worth a task, in whole groups of lanes, where an entry takes as long as `steps`
+/// products: to wake a worker takes as long as a small matrix.
+fn rows_per_task(n: usize, steps: usize) -> usize {
+    (1usize << 22).div_ceil((n * steps).max(1)).next_multiple_of(LANES)
 }
+
+/// What an entry takes besides its sum over the dimensions: an exponential, its share of a search for neighbours.
+const ENTRY: usize = 32;
 
 /// A symmetric n×n kernel matrix over weighted points.
 #[derive(Debug, Clone)]
@@ -100,46 +106,29 @@ impl Gram {
     /// The kernel matrix of some rows.
     pub fn new<F: Float>(pool: &Pool, data: &Dataset<'_, F>, affinity: &Affinity) -> Gram {
         let n = data.n();
-        let mut values = vec![0.0; n * n];
-        let rows = Pairwise::new(data, !matches!(affinity.kernel, Kernel::Linear | Kernel::Cosine));
-        let each_row = |values: &mut [f64], work: &(dyn Fn(usize, &mut [f64]) + Sync)| {
-            pool.map_chunks_mut(values, rows_per_task(n) * n, |start, part| {
-                (start / n..).zip(part.chunks_exact_mut(n)).for_each(|(i, row)| work(i, row));
-            });
+        let values = match (affinity.kernel, data.rows()) {
+            (Kernel::Linear | Kernel::Cosine, Rows::Dense(_)) => {
+                meet(pool, &in_lanes(data, &[]), data.dims(), n, false)
+            }
+            (Kernel::Rbf | Kernel::RbfLocal, Rows::Dense(_)) => meet(pool, &in_lanes(data, &[]), data.dims(), n, true),
+            (kernel, Rows::Sparse(_)) => {
+                meet_sparse(pool, &Pairwise::new(data, matches!(kernel, Kernel::Rbf | Kernel::RbfLocal)))
+            }
         };
-        if data.is_sparse() {
-            // A product costs more than a copy.
-            each_row(&mut values, &|i, row| rows.fill(i, i, &mut row[i..]));
-            for i in 0..n {
-                (0..i).for_each(|j| values[i * n + j] = values[j * n + i]);
-            }
+        Gram::from_values(affine(pool, values, n, affinity), (0..n).map(|i| data.weight(i)).collect())
+    }
+
+    /// The products of some rows after a shift of all that makes them short, where it costs nothing: distances between
+    /// them stay, and lose less to rounding.
+    pub fn shifted<F: Float>(pool: &Pool, data: &Dataset<'_, F>) -> Gram {
+        let n = data.n();
+        let values = if data.is_sparse() {
+            meet_sparse(pool, &Pairwise::new(data, false))
         } else {
-            each_row(&mut values, &|i, row| rows.fill(i, 0, row));
-        }
-        match affinity.kernel {
-            Kernel::Linear => {}
-            Kernel::Cosine => {
-                let length = |i: usize| if rows.norm2(i) > 0.0 { rows.norm2(i).sqrt() } else { 1.0 };
-                let lengths: Vec<f64> = (0..n).map(length).collect();
-                each_row(&mut values, &|i, row| {
-                    row.iter_mut().zip(&lengths).for_each(|(v, l)| *v /= lengths[i] * l);
-                });
-            }
-            Kernel::Rbf => {
-                let sigma = if affinity.sigma > 0.0 { affinity.sigma } else { spread(&values, n) };
-                each_row(&mut values, &|_, row| {
-                    row.iter_mut().for_each(|v| *v = -*v / (2.0 * sigma * sigma));
-                    exp(row);
-                });
-            }
-            Kernel::RbfLocal => {
-                let sigma = local_scales(pool, &values, n, affinity.neighbour);
-                each_row(&mut values, &|i, row| {
-                    row.iter_mut().zip(&sigma).for_each(|(v, s)| *v = -*v / (sigma[i] * s));
-                    exp(row);
-                });
-            }
-        }
+            let mut mean = vec![0.0; data.dims()];
+            (0..n).for_each(|i| data.add_row(i, 1.0 / n as f64, &mut mean));
+            meet(pool, &in_lanes(data, &mean), data.dims(), n, false)
+        };
         Gram::from_values(values, (0..n).map(|i| data.weight(i)).collect())
     }
 
@@ -166,6 +155,98 @@ impl Gram {
         }
         Gram::from_values(values, weights)
     }
+}
+
+/// Dense rows less a shift, where there is one, eight to a group of lanes.
+fn in_lanes<F: Float>(data: &Dataset<'_, F>, shift: &[f64]) -> Vec<Eight> {
+    let (n, dims) = (data.n(), data.dims());
+    let Rows::Dense(dense) = data.rows() else { return Vec::new() };
+    let mut lanes = vec![Eight::default(); n.div_ceil(LANES) * dims];
+    for (g, group) in lanes.chunks_exact_mut(dims).enumerate() {
+        let rows: Vec<&[F]> = (g * LANES..n.min((g + 1) * LANES)).map(|i| dense.row(i)).collect();
+        gather(&rows, group);
+        group.iter_mut().zip(shift).for_each(|(eight, s)| eight.0.iter_mut().for_each(|v| *v -= s));
+    }
+    lanes
+}
+
+/// Products, or squared distances, of all pairs of rows in lanes.
+fn meet(pool: &Pool, lanes: &[Eight], dims: usize, n: usize, squared: bool) -> Vec<f64> {
+    // Eight lines at a time, which are still at hand when they are filled.
+    let mut parts = pool.map_chunks(n, rows_per_task(n, dims), |range| {
+        let mut part = Vec::with_capacity(range.len() * n);
+        for (first, group) in range.clone().step_by(LANES).zip(lanes.chunks_exact(dims).skip(range.start / LANES)) {
+            let at = part.len();
+            part.resize(at + LANES.min(range.end - first) * n, 0.0);
+            meet_all(group, lanes, squared, n, &mut part[at..]);
+        }
+        part
+    });
+    if parts.len() == 1 { parts.remove(0) } else { parts.concat() }
+}
+
+/// The same of sparse rows: one half, and the other copied, which costs less than a product.
+fn meet_sparse<F: Float>(pool: &Pool, rows: &Pairwise<'_, F>) -> Vec<f64> {
+    /// Rows of a task: the last have the most to do.
+    const TASK: usize = 16;
+    let n = rows.len();
+    let mut values = vec![0.0; n * n];
+    pool.map_chunks_mut(&mut values, TASK * n, |start, part| {
+        (start / n..).zip(part.chunks_exact_mut(n)).for_each(|(i, row)| rows.fill(i, 0, &mut row[..=i]));
+    });
+    mirror(&mut values, n);
+    values
+}
+
+/// Copies what is below the diagonal to above it, eight columns of a row at a time.
+fn mirror(values: &mut [f64], n: usize) {
+    for first in (0..n).step_by(LANES) {
+        let (above, below) = values.split_at_mut(first * n);
+        for (j, row) in above.chunks_exact_mut(n).enumerate() {
+            match row[first..].first_chunk_mut::<LANES>() {
+                Some(eight) => *eight = std::array::from_fn(|r| below[r * n + j]),
+                None => row[first..].iter_mut().enumerate().for_each(|(r, v)| *v = below[r * n + j]),
+            }
+        }
+        for i in 0..LANES.min(n - first) {
+            (0..i).for_each(|j| below[j * n + first + i] = below[i * n + first + j]);
+        }
+    }
+}
+
+/// A kernel from products (linear, cosine) or squared distances.
+fn affine(pool: &Pool, mut values: Vec<f64>, n: usize, affinity: &Affinity) -> Vec<f64> {
+    let each_row = |values: &mut [f64], work: &(dyn Fn(usize, &mut [f64]) + Sync)| {
+        pool.map_chunks_mut(values, rows_per_task(n, ENTRY) * n, |start, part| {
+            (start / n..).zip(part.chunks_exact_mut(n)).for_each(|(i, row)| work(i, row));
+        });
+    };
+    match affinity.kernel {
+        Kernel::Linear => {}
+        Kernel::Cosine => {
+            let length = |norm2: f64| if norm2 > 0.0 { norm2.sqrt() } else { 1.0 };
+            let lengths: Vec<f64> = (0..n).map(|i| length(values[i * (n + 1)])).collect();
+            each_row(&mut values, &|i, row| {
+                row.iter_mut().zip(&lengths).for_each(|(v, l)| *v /= lengths[i] * l);
+            });
+        }
+        Kernel::Rbf => {
+            let sigma = if affinity.sigma > 0.0 { affinity.sigma } else { spread(&values, n) };
+            let (factor, ones) = (-1.0 / (2.0 * sigma * sigma), vec![1.0; n]);
+            each_row(&mut values, &|i, row| exp_of_products(&mut row[..=i], factor, &ones));
+            mirror(&mut values, n);
+        }
+        Kernel::RbfLocal => {
+            let factors: Vec<f64> =
+                local_scales(pool, &mut values, n, affinity.neighbour).into_iter().map(f64::recip).collect();
+            each_row(&mut values, &|i, row| {
+                exp_of_products(&mut row[..n.min((i + 1).next_multiple_of(4))], -factors[i], &factors);
+                row[i] = 1.0;
+            });
+            mirror(&mut values, n);
+        }
+    }
+    values
 }
 
 /// Dot products, or squared distances, of all pairs of rows.
@@ -258,7 +339,7 @@ impl<'a, F: Float> Pairwise<'a, F> {
                 let ((own, values), end) = (s.row(i), first + out.len());
                 for (&c, x) in own.iter().zip(values) {
                     let (x, column) = (x.to_f64(), &entries[starts[c as usize]..starts[c as usize + 1]]);
-                    let from = column.partition_point(|e| (e.0 as usize) < first);
+                    let from = if first == 0 { 0 } else { column.partition_point(|e| (e.0 as usize) < first) };
                     let inside = column[from..].iter().take_while(|e| (e.0 as usize) < end);
                     inside.for_each(|&(j, y)| out[j as usize - first] += x * y);
                 }
@@ -280,18 +361,27 @@ fn spread(squared: &[f64], n: usize) -> f64 {
     if sigma > 0.0 { sigma } else { 1.0 }
 }
 
-/// Distance to the `neighbour`-th nearest other row; where that is 0, the smallest positive one, or 1.
-fn local_scales(pool: &Pool, squared: &[f64], n: usize, neighbour: usize) -> Vec<f64> {
+/// Distance to the `neighbour`-th nearest other row; where that is 0, the smallest positive one, or 1. Leaves infinities
+/// on the diagonal, so that no row is its own neighbour.
+fn local_scales(pool: &Pool, squared: &mut [f64], n: usize, neighbour: usize) -> Vec<f64> {
     if n < 2 {
         return vec![1.0; n];
     }
+    (0..n).for_each(|i| squared[i * (n + 1)] = f64::INFINITY);
     let at = neighbour.clamp(1, n - 1) - 1;
-    let of_row = |i: usize| {
-        let row = &squared[i * n..(i + 1) * n];
-        nth_smallest([&row[..i], &row[i + 1..]], at).sqrt()
-    };
-    let parts = pool.map_chunks(n, rows_per_task(n), |range| range.map(of_row).collect::<Vec<f64>>());
-    let mut sigma = parts.concat();
+    let mut sigma = vec![0.0; n];
+    let squared = &*squared;
+    pool.map_chunks_mut(&mut sigma, rows_per_task(n, ENTRY), |start, part| {
+        for (from, out) in (start..).step_by(LANES).zip(part.chunks_mut(LANES)) {
+            if at < RANKS {
+                // A column is as good as a row, and eight lie side by side.
+                out.copy_from_slice(&nth_of_columns(squared, n, from, at)[..out.len()]);
+            } else {
+                (from..).zip(&mut *out).for_each(|(i, s)| *s = nth_smallest(&squared[i * n..(i + 1) * n], at));
+            }
+            out.iter_mut().for_each(|s| *s = s.sqrt());
+        }
+    });
     let smallest = sigma.iter().copied().filter(|s| *s > 0.0).fold(f64::INFINITY, f64::min);
     let instead = if smallest.is_finite() { smallest } else { 1.0 };
     sigma.iter_mut().filter(|s| **s <= 0.0).for_each(|s| *s = instead);
@@ -299,14 +389,14 @@ fn local_scales(pool: &Pool, squared: &[f64], n: usize, neighbour: usize) -> Vec
 }
 
 /// The value with `nth` values before it when all are sorted.
-fn nth_smallest(values: [&[f64]; 2], nth: usize) -> f64 {
+fn nth_smallest(values: &[f64], nth: usize) -> f64 {
     const SHORT: usize = 32;
     if nth >= SHORT {
-        return *values.concat().select_nth_unstable_by(nth, f64::total_cmp).1;
+        return *values.to_vec().select_nth_unstable_by(nth, f64::total_cmp).1;
     }
     // A short list that is kept sorted: few values are let in, and the others are looked at eight at a time.
     let mut least = [f64::INFINITY; SHORT];
-    for eight in values.iter().flat_map(|part| part.chunks(8)) {
+    for eight in values.chunks(8) {
         if eight.iter().copied().fold(f64::INFINITY, f64::min) >= least[nth] {
             continue;
         }
@@ -365,7 +455,10 @@ impl<'a, F: Float> Space<'a, F> {
         affinity: &Affinity,
         chunklets: Option<&Chunklets>,
     ) -> Space<'a, F> {
-        let gram = Gram::new(pool, data, affinity);
+        let gram = match affinity.kernel {
+            Kernel::Linear => Gram::shifted(pool, data),
+            _ => Gram::new(pool, data, affinity),
+        };
         Space::Gram(match chunklets {
             Some(chunklets) => gram.contracted(pool, chunklets),
             None => gram,
@@ -468,7 +561,7 @@ mod tests {
         let values: Vec<f64> = (0..80).map(|_| rng.below(30) as f64).collect();
         let mut sorted = values.clone();
         sorted.sort_by(f64::total_cmp);
-        assert!((0..80).all(|nth| nth_smallest([&values[..13], &values[13..]], nth) == sorted[nth]));
+        assert!((0..80).all(|nth| nth_smallest(&values, nth) == sorted[nth]));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 use super::kernel::Gram;
 use super::lloyd::Outcome;
 use super::par::Pool;
+use super::tiles::Tiles;
 use crate::context::{RunContext, Termination};
 use crate::data::Matrix;
 use crate::kernels::combine::add_rows;
@@ -64,64 +65,28 @@ pub trait Feature: Sync {
     fn distance2(&self, i: usize, j: usize) -> f64 {
         (self.own(i) + self.own(j) - 2.0 * self.product(i, j)).max(0.0)
     }
-}
-
-/// A number for every point and cluster. A tile of points has its clusters one after another, and a cluster its points
-/// side by side: a row of the kernel matrix is added to a cluster as it lies in memory, and tiles are tasks.
-pub struct Tiles {
-    n: usize,
-    k: usize,
-    values: Vec<f64>,
-}
-
-/// Points of a tile.
-const TILE: usize = 512;
-
-impl Tiles {
-    /// n points × k clusters of zeros.
-    pub fn zeros(n: usize, k: usize) -> Tiles {
-        Tiles { n, k, values: vec![0.0; n * k] }
-    }
-    /// How many points the tile that begins with point `first` has.
-    fn width(&self, first: usize) -> usize {
-        TILE.min(self.n - first)
-    }
-    /// The number of a point and a cluster.
-    pub fn at(&self, i: usize, h: usize) -> f64 {
-        let first = i / TILE * TILE;
-        self.values[first * self.k + h * self.width(first) + i - first]
-    }
-    /// Number of clusters.
-    pub fn clusters(&self) -> usize {
-        self.k
-    }
-    /// The first point of every tile, how many it has, and the numbers of one cluster after another.
-    pub fn tiles(&self) -> impl Iterator<Item = (usize, usize, &[f64])> {
-        let of = move |(first, tile)| (first, self.width(first), tile);
-        (0..).step_by(TILE).zip(self.values.chunks((TILE * self.k).max(1))).map(of)
-    }
-    /// Overwrites the numbers of one cluster.
-    pub fn set(&mut self, h: usize, numbers: &[f64]) {
-        for (tile, numbers) in self.values.chunks_mut(TILE * self.k).zip(numbers.chunks(TILE)) {
-            tile[h * numbers.len()..(h + 1) * numbers.len()].copy_from_slice(numbers);
-        }
-    }
-    /// `work(first point, cluster, its numbers)` in every tile.
-    fn change(&mut self, pool: &Pool, work: impl Fn(usize, usize, &mut [f64]) + Sync) {
-        let k = self.k;
-        pool.map_chunks_mut(&mut self.values, TILE * k, |start, tile| {
-            let width = tile.len() / k;
-            tile.chunks_exact_mut(width).enumerate().for_each(|(h, numbers)| work(start / k, h, numbers));
-        });
+    /// ‖φ_i − φ_j‖² for the points j from `first` on.
+    fn distances_from(&self, i: usize, first: usize, out: &mut [f64]) {
+        out.iter_mut().enumerate().for_each(|(j, d)| *d = self.distance2(i, first + j));
     }
 }
 
 impl Gram {
-    /// Adds Σ factor · K_j of each cluster's terms (j, factor): rows for columns, the matrix is symmetric.
-    fn add(&self, pool: &Pool, sums: &mut Tiles, terms: &[Vec<(u32, f64)>]) {
+    /// Adds Σ factor · K_j over terms (h, j, factor) to the sums of cluster h: rows for columns, the matrix is symmetric.
+    fn add(&self, pool: &Pool, sums: &mut Tiles, terms: impl Iterator<Item = (u32, u32, f64)> + Clone) {
+        // Cluster after cluster, in the order given.
+        let k = sums.clusters();
+        let mut ends = vec![0; k + 1];
+        terms.clone().for_each(|(h, _, _)| ends[h as usize + 1] += 1);
+        (0..k).for_each(|h| ends[h + 1] += ends[h]);
+        let mut sorted = vec![(0, 0.0); ends[k]];
+        for (h, j, factor) in terms {
+            sorted[ends[h as usize]] = (j, factor);
+            ends[h as usize] += 1;
+        }
         sums.change(pool, |first, h, numbers| {
-            let width = numbers.len();
-            add_rows(numbers, &terms[h], |j| &self.row(j as usize)[first..first + width]);
+            let (width, from) = (numbers.len(), if h == 0 { 0 } else { ends[h - 1] });
+            add_rows(numbers, &sorted[from..ends[h]], |j| &self.row(j as usize)[first..first + width]);
         });
     }
 }
@@ -141,21 +106,23 @@ impl Feature for Gram {
     fn product(&self, i: usize, j: usize) -> f64 {
         self.row(i)[j]
     }
+    fn distances_from(&self, i: usize, first: usize, out: &mut [f64]) {
+        let own = Gram::own(self);
+        for ((d, o), product) in out.iter_mut().zip(&own[first..]).zip(&self.row(i)[first..]) {
+            *d = (own[i] + o - 2.0 * product).max(0.0);
+        }
+    }
     fn sums(&self, pool: &Pool, labels: &[u32], k: usize) -> Tiles {
-        let mut terms = vec![Vec::new(); k];
-        (0..).zip(labels).zip(self.weights()).for_each(|((j, &h), &w)| terms[h as usize].push((j, w)));
         let mut sums = Tiles::zeros(labels.len(), k);
-        self.add(pool, &mut sums, &terms);
+        self.add(pool, &mut sums, (0..).zip(labels).zip(self.weights()).map(|((j, &h), &w)| (h, j, w)));
         sums
     }
     fn shift(&self, pool: &Pool, sums: &mut Tiles, moves: &[Move]) {
-        let mut terms = vec![Vec::new(); sums.k];
-        for m in moves {
+        let both = |m: &Move| {
             let w = self.weights()[m.point as usize];
-            terms[m.from as usize].push((m.point, -w));
-            terms[m.to as usize].push((m.point, w));
-        }
-        self.add(pool, sums, &terms);
+            [(m.from, m.point, -w), (m.to, m.point, w)]
+        };
+        self.add(pool, sums, moves.iter().flat_map(both));
     }
     fn products(&self, sums: &Tiles, i: usize, out: &mut [f64]) {
         out.iter_mut().enumerate().for_each(|(h, o)| *o = sums.at(i, h));
@@ -170,6 +137,14 @@ impl Feature for Gram {
 }
 
 impl Clusters<'_, Gram> {
+    /// Σ_{j∈h} w_j K_ij for every point i and cluster h.
+    pub fn sums(&self) -> &Tiles {
+        &self.sums
+    }
+    /// 2/W_h and Q_h/W_h² of every cluster: K_ii less the first times its sum, plus the second, is dist²(i, h).
+    pub fn factors(&self) -> Vec<(f64, f64)> {
+        self.weight.iter().zip(&self.square).map(|(&w, q)| (2.0 / w, q / (w * w))).collect()
+    }
     /// Writes the squared distance of every point to every mean; an empty cluster has none, its numbers stay.
     pub fn all_distances(&self, pool: &Pool, out: &mut Tiles) {
         let sums = &self.sums;
@@ -178,10 +153,11 @@ impl Clusters<'_, Gram> {
                 return;
             }
             let (width, w) = (numbers.len(), self.weight[h]);
-            let products = &sums.values[first * sums.k + h * width..][..width];
+            let products = sums.of(first, h);
             let own = &Gram::own(self.points)[first..first + width];
+            let (twice, square) = (2.0 / w, self.square[h] / (w * w));
             for ((d, product), own) in numbers.iter_mut().zip(products).zip(own) {
-                *d = own - 2.0 * product / w + self.square[h] / (w * w);
+                *d = own - twice * product + square;
             }
         });
     }
@@ -452,7 +428,7 @@ pub fn draw<P: Feature>(
     loop {
         let last = chosen[chosen.len() - 1] as usize;
         pool.map_chunks_mut(&mut distances, 4096, |start, slice| {
-            slice.iter_mut().enumerate().for_each(|(i, d)| *d = points.distance2(last, start + i));
+            points.distances_from(last, start, slice);
         });
         show(chosen.len() as u32 - 1, &distances);
         if chosen.len() == k {

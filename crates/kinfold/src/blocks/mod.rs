@@ -50,6 +50,7 @@ pub mod single_moves;
 pub mod sizes;
 pub mod soft;
 pub mod spectral;
+pub mod tiles;
 pub mod tuples;
 pub(crate) mod unit_sums;
 pub mod units;

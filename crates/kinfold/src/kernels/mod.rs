@@ -7,6 +7,7 @@ pub(crate) mod doubt;
 pub(crate) mod exp;
 pub(crate) mod nearest;
 pub(crate) mod simd;
+pub(crate) mod square;
 pub(crate) mod sums;
 pub(crate) mod two_nearest;
 pub(crate) mod whiten;

@@ -53,23 +53,74 @@ pub(crate) fn two_smallest(columns: &[f64], width: usize, from: usize) -> Lanes 
     if super::has_avx2() {
         #[target_feature(enable = "avx2,fma")]
         unsafe fn fast(columns: &[f64], width: usize, from: usize) -> Lanes {
-            smallest(columns, width, from)
+            smallest(columns, width, from, |_, d| d)
         }
         // SAFETY: the processor has both.
         return unsafe { fast(columns, width, from) };
     }
-    smallest(columns, width, from)
+    smallest(columns, width, from, |_, d| d)
+}
+
+/// The same from the sums of inner products that a cluster has with every point: own − factor · sum + square, with a
+/// factor and a square for every centre.
+#[allow(unsafe_code)]
+pub(crate) fn two_smallest_of_sums(
+    columns: &[f64],
+    width: usize,
+    from: usize,
+    own: &[f64],
+    centres: &[(f64, f64)],
+) -> Lanes {
+    #[cfg(target_arch = "x86_64")]
+    if super::has_avx2() {
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn fast(columns: &[f64], width: usize, from: usize, own: &[f64], centres: &[(f64, f64)]) -> Lanes {
+            of_sums::<true>(columns, width, from, own, centres)
+        }
+        // SAFETY: the processor has both.
+        return unsafe { fast(columns, width, from, own, centres) };
+    }
+    of_sums::<false>(columns, width, from, own, centres)
 }
 
 #[inline(always)]
-fn smallest(columns: &[f64], width: usize, from: usize) -> Lanes {
+fn of_sums<const FUSED: bool>(
+    columns: &[f64],
+    width: usize,
+    from: usize,
+    own: &[f64],
+    centres: &[(f64, f64)],
+) -> Lanes {
+    let own = eight(own, from);
+    smallest(columns, width, from, |c, mut sums| {
+        let (factor, square) = centres[c];
+        for lane in 0..LANES {
+            let rest = own[lane] + square;
+            sums[lane] = if FUSED { (-factor).mul_add(sums[lane], rest) } else { rest - factor * sums[lane] };
+        }
+        sums
+    })
+}
+
+/// Eight numbers from `from` on, repeated from the last where there are too few.
+#[inline(always)]
+fn eight(numbers: &[f64], from: usize) -> [f64; LANES] {
+    match numbers[from..].first_chunk::<LANES>() {
+        Some(eight) => *eight,
+        None => std::array::from_fn(|lane| numbers[(from + lane).min(numbers.len() - 1)]),
+    }
+}
+
+#[inline(always)]
+fn smallest(
+    columns: &[f64],
+    width: usize,
+    from: usize,
+    distance: impl Fn(usize, [f64; LANES]) -> [f64; LANES],
+) -> Lanes {
     let mut found = Found::default();
     for (c, column) in columns.chunks_exact(width).enumerate() {
-        let distances = match column[from..].first_chunk::<LANES>() {
-            Some(eight) => *eight,
-            None => std::array::from_fn(|lane| column[(from + lane).min(width - 1)]),
-        };
-        found.meet(c, [distances]);
+        found.meet(c, [distance(c, eight(column, from))]);
     }
     found.lanes()
 }
@@ -184,6 +235,18 @@ mod tests {
             let known = two_smallest(&columns, 7, 4);
             assert_eq!((&known.first[..3], &known.second[..3]), (&fast.first[4..7], &fast.second[4..7]));
             assert_eq!(known.first[3..], [known.first[2]; 5]);
+            // And from inner products.
+            let product = |c: &[f64], row: &[f64]| row.iter().zip(c).map(|(x, y)| x * y).sum::<f64>();
+            let own: Vec<f64> = rows[..7].iter().map(|r| product(r, r)).collect();
+            let sums: Vec<f64> = centres.iter().flat_map(|c| rows[..7].iter().map(|r| 3.0 * product(c, r))).collect();
+            let means: Vec<(f64, f64)> = centres.iter().map(|c| (2.0 / 3.0, product(c, c))).collect();
+            let [a, b] = [two_smallest_of_sums(&sums, 7, 4, &own, &means), of_sums::<false>(&sums, 7, 4, &own, &means)];
+            for found in [a, b] {
+                assert_eq!((found.first, found.second), (known.first, known.second));
+                let off = |x: f64, y: f64| (x - y).abs() > 1e-12 * (1.0 + y) && x != y;
+                assert!((0..LANES).all(|lane| !off(found.first_d2[lane], known.first_d2[lane])));
+                assert!((0..LANES).all(|lane| !off(found.second_d2[lane], known.second_d2[lane])));
+            }
         }
     }
 
