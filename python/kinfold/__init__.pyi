@@ -300,7 +300,7 @@ class CKM(_Clusterer):
 
     n_clusters: int
     init: Literal["kmeans++", "farthest-first"]
-    order: Literal["random", "component", "index"]
+    order: Literal["random", "rows", "component", "index"]
     base: Literal["rows", "chunklets"]
     kernel: Literal["linear", "cosine", "rbf", "rbf-local"]
     sigma: float
@@ -321,7 +321,7 @@ class CKM(_Clusterer):
         n_clusters: int = 8,
         *,
         init: Literal["kmeans++", "farthest-first"] = 'kmeans++',
-        order: Literal["random", "component", "index"] = 'random',
+        order: Literal["random", "rows", "component", "index"] = 'rows',
         base: Literal["rows", "chunklets"] = 'rows',
         kernel: Literal["linear", "cosine", "rbf", "rbf-local"] = 'linear',
         sigma: float = 0.0,
@@ -346,7 +346,8 @@ class RCKM(_Clusterer):
     rounds: int
     alpha_star: float
     init: Literal["kmeans++", "farthest-first"]
-    order: Literal["random", "component", "index"]
+    order: Literal["random", "rows", "component", "index"]
+    weigh: bool
     redraw: bool
     base: Literal["rows", "chunklets"]
     kernel: Literal["linear", "cosine", "rbf", "rbf-local"]
@@ -371,7 +372,8 @@ class RCKM(_Clusterer):
         rounds: int = 100,
         alpha_star: float = 100.0,
         init: Literal["kmeans++", "farthest-first"] = 'kmeans++',
-        order: Literal["random", "component", "index"] = 'random',
+        order: Literal["random", "rows", "component", "index"] = 'random',
+        weigh: bool = True,
         redraw: bool = True,
         base: Literal["rows", "chunklets"] = 'rows',
         kernel: Literal["linear", "cosine", "rbf", "rbf-local"] = 'linear',
@@ -398,7 +400,7 @@ class BCKM(_Clusterer):
     rounds: int
     alpha_star: float
     init: Literal["kmeans++", "farthest-first"]
-    order: Literal["random", "component", "index"]
+    order: Literal["random", "rows", "component", "index"]
     redraw: bool
     base: Literal["rows", "chunklets"]
     kernel: Literal["linear", "cosine", "rbf", "rbf-local"]
@@ -424,7 +426,7 @@ class BCKM(_Clusterer):
         rounds: int = 100,
         alpha_star: float = 100.0,
         init: Literal["kmeans++", "farthest-first"] = 'kmeans++',
-        order: Literal["random", "component", "index"] = 'random',
+        order: Literal["random", "rows", "component", "index"] = 'index',
         redraw: bool = True,
         base: Literal["rows", "chunklets"] = 'rows',
         kernel: Literal["linear", "cosine", "rbf", "rbf-local"] = 'linear',

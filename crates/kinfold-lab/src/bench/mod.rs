@@ -43,6 +43,9 @@ pub struct BenchArgs {
     /// Only these methods
     #[arg(long, value_delimiter = ',')]
     methods: Vec<String>,
+    /// A setting of the methods, like order=rows (repeatable); for trials, with an OUT of their own
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    settings: Vec<String>,
     /// Stop after this many minutes; the next run goes on
     #[arg(long)]
     minutes: Option<u64>,
@@ -92,7 +95,7 @@ pub fn run(args: &BenchArgs) -> Result<bool, String> {
             eprintln!("{}: skipped, no data: {}", suite.name(), missing.join(", "));
         }
         if run_it {
-            run_cases(suite, &cases, &source, args.threads, &mut store, &late)?;
+            run_cases(suite, &cases, &source, args, &mut store, &late)?;
         }
         if store.suite(suite.name()).is_empty() {
             continue;
@@ -130,10 +133,11 @@ fn run_cases(
     suite: Suite,
     cases: &[Case],
     source: &Source,
-    threads: usize,
+    args: &BenchArgs,
     store: &mut Store,
     late: &dyn Fn() -> bool,
 ) -> Result<(), String> {
+    let settings = settings(&args.settings)?;
     let todo: Vec<&Case> = cases.iter().filter(|c| !store.has(c)).collect();
     let known = cases.len() - todo.len();
     let mut progress = Progress::new(suite.name(), cases.len());
@@ -149,13 +153,19 @@ fn run_cases(
             Some(ready) => ready,
             None => Loaded::new(case, source)?,
         };
-        store.add(suites::run(suite, case, &ready, threads)?)?;
+        store.add(suites::run(suite, case, &ready, args.threads, &settings)?)?;
         loaded = Some(ready);
         if at + 1 == todo.len() {
             progress.step(cases.len(), "done", || None);
         }
     }
     Ok(())
+}
+
+/// Names and values of `--set`.
+fn settings(given: &[String]) -> Result<Vec<(String, String)>, String> {
+    let split = |s: &String| s.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned()));
+    given.iter().map(|s| split(s).ok_or_else(|| format!("--set {s}: write NAME=VALUE"))).collect()
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), String> {
