@@ -367,6 +367,9 @@ fn job(suite: Suite, case: &Case, k: usize) -> Job {
                 "bckm" | "rckm" => {
                     // A trial of the paper has one set of starting centres, for all rounds.
                     job.settings = set(&[("kernel", kernel), ("redraw", "no"), ("final_restarts", "1")]);
+                    if name == "bckm" {
+                        job.settings.extend(set(&[("order", "index")]));
+                    }
                     if let Some(rounds) = case.level.split(", ").nth(1).and_then(|r| r.strip_suffix(" rounds")) {
                         job.settings.push(("rounds".to_owned(), rounds.to_owned()));
                     }

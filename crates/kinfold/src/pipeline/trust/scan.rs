@@ -38,8 +38,9 @@ const PREFERENCE: f64 = 1.5;
 /// Iterations of a fit, and of one with neighbours, which needs fewer and takes longer.
 const MAX_ITER: usize = 15;
 const MAX_ITER_TIED: usize = 8;
-/// Restarts of the runs that fits start from.
+/// Restarts of the runs that fits start from, and which of these keeps all constraints.
 const RESTARTS: usize = 10;
+const HARD: usize = 1;
 /// Columns up to which the within-cluster covariance is written down; beyond, its square's trace is estimated.
 const MOST_COLUMNS: usize = 128;
 const PROBES: usize = 32;
@@ -219,11 +220,12 @@ pub(super) fn scan<F: Float>(
         let starts: Vec<&Matrix> = ground.starts.iter().chain(&warm).collect();
         let at_middle = best(ctx.pool.map(starts.len(), |i| one(point, grid.errors[grid.middle], starts[i])))?;
         ctx.checkpoint().ok()?;
-        // "No errors" must not look bad for want of a start.
+        // "No errors" must not look bad for want of a start: the hard run at least, and all where neighbours tie rows.
+        let clean = if point.tie > 0.0 { &starts[..] } else { &starts[HARD..=HARD] };
         let tasks: Vec<(usize, &Matrix)> = (0..grid.errors.len())
             .filter(|&e| e != grid.middle)
             .flat_map(|e| {
-                let others = if e == 0 { &starts[..] } else { &[] };
+                let others = if e == 0 { clean } else { &[] };
                 others.iter().map(move |&s| (e, s)).chain([(e, &at_middle.centres)])
             })
             .collect();

@@ -136,6 +136,58 @@ fn planted_flips_are_found_and_the_result_is_not_below_the_unconstrained_one() {
     assert!(2 * found >= matter && 2 * right >= listed, "{found} of {matter} found, {right} of {listed} right");
 }
 
+/// Rings around each other: rows and true labels.
+fn rings(n: usize, k: usize, seed: u64) -> (Vec<f64>, Vec<u32>) {
+    let mut rng = Rng::stream(seed, "rings", 0);
+    let labels: Vec<u32> = (0..n).map(|i| (i % k) as u32).collect();
+    let point = |&l: &u32| {
+        let (radius, angle) = (1.0 + 2.0 * f64::from(l) + 0.1 * rng.normal(), std::f64::consts::TAU * rng.unit());
+        [radius * angle.cos(), radius * angle.sin()]
+    };
+    (labels.iter().flat_map(point).collect(), labels)
+}
+
+#[test]
+fn on_curved_clusters_clean_constraints_are_believed_and_wrong_ones_are_found() {
+    let (mut found_wrong, mut listed) = (0, 0);
+    for seed in 0..3 {
+        let (rows, truth) = rings(240, 3, seed);
+        let data = Dataset::dense(&rows, 2).unwrap();
+        let mut rng = Rng::stream(seed, "test", 0);
+        let clean = generate::balanced(&truth, 120, false, &mut rng).unwrap().constraints;
+        let found = assess(&ctx(), &data, None, &clean, 3, Trust::Auto).unwrap();
+        assert_eq!((found.verdict, found.distrusted.len()), (Verdict::Hard, 0), "{seed}: {found:?}");
+        let given = generate::noisy(&clean, 12, &mut rng).unwrap();
+        let found = assess(&ctx(), &data, None, &given, 3, Trust::Auto).unwrap();
+        assert_eq!(found.verdict, Verdict::Noisy, "{seed}: {found:?}");
+        let wrong = |id| matches!(id, ConstraintId::Pair(i) if given.pairs()[i as usize].kind != clean.pairs()[i as usize].kind);
+        found_wrong += found.distrusted.iter().filter(|d| wrong(d.id)).count();
+        listed += found.distrusted.len();
+    }
+    // Of 36 wrong ones.
+    assert!(found_wrong >= 27 && 10 * found_wrong >= 8 * listed, "{found_wrong} found, {listed} listed");
+}
+
+#[test]
+fn groups_of_many_rows_are_tied_no_more_than_they_can_bear() {
+    // Two columns: rows of one group are everywhere, so that neighbours tie groups that answers keep apart.
+    let mut rng = Rng::stream(4, "test", 0);
+    let rows: Vec<f64> = (0..2000).map(|_| rng.normal()).collect();
+    let mut given = ConstraintSet::new(1000);
+    for g in 0..4 {
+        let members: Vec<usize> = (0..250).map(|i| 4 * i + g).collect();
+        given.add_set(MustLink, &members, f64::INFINITY, Origin::default()).unwrap();
+    }
+    for i in 0..40 {
+        let (a, b) = (rng.below(1000), rng.below(1000));
+        let kind = if a % 4 == b % 4 || i % 8 == 0 { MustLink } else { CannotLink };
+        given.add_pair(kind, a, b).unwrap();
+    }
+    let found = assess(&ctx(), &Dataset::dense(&rows, 2).unwrap(), None, &given, 4, Trust::Auto).unwrap();
+    assert!(found.evidence.is_none_or(f64::is_finite), "{found:?}");
+    assert!(found.distrusted.iter().all(|d| (0.0..=1.0).contains(&d.probability_wrong)), "{found:?}");
+}
+
 #[test]
 fn the_assessment_does_not_depend_on_threads() {
     let (rows, truth) = blobs(200, 3, 4, 2.0, 5);
@@ -189,7 +241,7 @@ fn rules_are_believed_against_answers_and_repaired_against_each_other() {
 #[test]
 fn an_impossible_k_stays_an_error() {
     let (rows, truth) = blobs(90, 2, 3, 0.8, 4);
-    let given = generate::balanced(&truth, 90, false, &mut Rng::stream(2, "test", 0)).unwrap().constraints;
+    let given = generate::balanced(&truth, 120, false, &mut Rng::stream(2, "test", 0)).unwrap().constraints;
     assert!(matches!(run(2, &rows, 2, &given, Trust::Auto), Err(Error::Infeasible(_))));
     let mut triangle = ConstraintSet::new(90);
     for (a, b) in [(0, 1), (1, 2), (0, 2)] {
