@@ -432,7 +432,7 @@ impl Bench<'_> {
 
     pub fn fold(&mut self) -> Result<(), String> {
         let ctx = self.ctx();
-        let sizes: &[usize] = if self.args.quick { &[30_000] } else { &[100_000, 1_000_000] };
+        let sizes: &[usize] = if self.args.quick { &[10_000, 30_000] } else { &[10_000, 100_000, 1_000_000] };
         for &n in sizes {
             let mixture = Mixture::new(n, 20, 20, SPREAD);
             let given = mixture.constraints(n / 10)?;

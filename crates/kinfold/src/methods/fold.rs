@@ -32,7 +32,7 @@ const FITTED_AGAIN: usize = 3;
 const LANDMARKS: usize = 4000;
 /// Beyond this many clusters a sample cannot tell candidates apart.
 const MOST_CLUSTERS: usize = 200;
-/// All data up to this many rows are tested in ten folds, larger ones in five, those of which a sample is looked at in three.
+/// All data up to this many rows are tested in ten folds, larger ones in five, those with too many rows for neighbours in three.
 const SMALL: usize = 300;
 const FOLDS_OF_SAMPLE: usize = 3;
 

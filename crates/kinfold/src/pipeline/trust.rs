@@ -35,14 +35,13 @@ use part::{Part, Space, View, constrained, sample};
 /// Below this many pairs only contradictions count.
 const FEW: usize = 30;
 /// Rows that are looked at when there are more: all constrained ones and a sample of the others.
-const MOST_ROWS: usize = 10_000;
+const MOST_ROWS: usize = 4_000;
 /// Constrained rows, and constraints × k, beyond which the rows are not asked.
 const MOST_BOUND: usize = 200_000;
 const MOST_WORK: usize = 1_000_000;
-/// Pairs beyond which some are asked first whether there is anything to doubt, how many those are, and of how many rows.
+/// Pairs beyond which some are asked first whether there is anything to doubt, and how many those are.
 const MANY: usize = 5_000;
 const SOME: usize = 1_000;
-const SOME_ROWS: usize = 4_000;
 /// Time for a repair.
 const REPAIR: Duration = Duration::from_secs(10);
 
@@ -272,7 +271,7 @@ impl Looked {
             drawn.into_iter().for_each(|i| asked[pairs[i]] = true);
             let some = given.map_pairs(|i, p| Some(if asked[i] { *p } else { Pair { weight: 0.0, ..*p } }));
             // What centres say about some can be asked about all; neighbours cannot.
-            let (found, used) = self.assess_on(SOME_ROWS, !too_many, ctx, data, space, &some, k, trust)?;
+            let (found, used) = self.assess_on(!too_many, ctx, data, space, &some, k, trust)?;
             if found.verdict == Verdict::Hard && found.distrusted.is_empty() {
                 return Ok(found);
             }
@@ -280,7 +279,7 @@ impl Looked {
                 return self.by_the_same(ctx, data, space, given, k, found, &used);
             }
         }
-        Ok(self.assess_on(MOST_ROWS, true, ctx, data, space, given, k, trust)?.0)
+        Ok(self.assess_on(true, ctx, data, space, given, k, trust)?.0)
     }
 
     /// Some constraints showed errors, and there are too many for another look like that one: what it found about rows
@@ -310,11 +309,10 @@ impl Looked {
         Ok(Assessment { distrusted, labels: None, ..found })
     }
 
-    /// Asks about this many rows, or as many as are constrained.
+    /// Asks about the constrained rows and some others.
     #[allow(clippy::too_many_arguments)]
     fn assess_on<F: Float>(
         &self,
-        most_rows: usize,
         neighbours: bool,
         ctx: &RunContext,
         data: &Dataset<'_, F>,
@@ -323,7 +321,7 @@ impl Looked {
         k: usize,
         trust: Trust,
     ) -> Result<(Assessment, Option<Used>)> {
-        let Some(rows) = sample(ctx, data, given, most_rows) else {
+        let Some(rows) = sample(ctx, data, given, MOST_ROWS) else {
             let judge = Judge::new(self, View { rows: *data, scaling: None, judged: *data }, given, k, trust)?;
             return Ok((judge.without_rows(ctx, "too many to weigh one by one")?, None));
         };

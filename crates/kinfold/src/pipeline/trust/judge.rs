@@ -54,6 +54,8 @@ const WOULD_SHOW: f64 = 3.0;
 const MOST_DISTRUSTED: f64 = 0.25;
 /// Nats beyond which there is nothing left to say.
 const CERTAIN: f64 = 27.6;
+/// Where no row is.
+const FAR: f64 = 1e100;
 
 /// One set of constraints on one set of rows.
 pub(super) struct Judge<'a, F> {
@@ -82,12 +84,6 @@ pub(super) struct Used {
     pub(super) settings: Settings,
     /// Mean squared distance of a row to its centre.
     pub(super) variance: f64,
-}
-
-impl Used {
-    fn new(fit: &Fit, variance: f64) -> Used {
-        Used { centres: fit.centres.clone(), settings: fit.settings, variance }
-    }
 }
 
 impl<'a, F: Float> Judge<'a, F> {
@@ -179,7 +175,8 @@ impl<'a, F: Float> Judge<'a, F> {
         let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let evidence = largest + terms.iter().map(|t| (t - largest).exp()).sum::<f64>().ln() - clean;
         let (listed, left_out) = if near { self.by_neighbours(fit) } else { self.by_centres() };
-        let variance = self.variance(fit);
+        let used = self.used(fit);
+        let variance = used.variance;
         let distrusted = self.distrusted(fit, variance);
         let too_many = distrusted.len() as f64 > MOST_DISTRUSTED * self.said.len() as f64;
         let rate = fit.wrong[..self.pair_of.len()].iter().sum::<f64>() + self.inside.len() as f64;
@@ -220,7 +217,7 @@ impl<'a, F: Float> Judge<'a, F> {
             found.distrusted = distrusted.into_iter().map(|d| Distrusted { kept: true, ..d }).collect();
             found.evidence = Some(evidence);
             found.error_rate = Some(rate);
-            self.used = Some(Used::new(fit, variance));
+            self.used = Some(used);
             return Ok(found);
         };
         found.contradictions = contradictions;
@@ -246,7 +243,7 @@ impl<'a, F: Float> Judge<'a, F> {
         }
         found.distrusted = distrusted;
         found.labels = Some(self.labels(fit));
-        self.used = Some(Used::new(fit, variance));
+        self.used = Some(used);
         Ok(found)
     }
 
@@ -319,10 +316,11 @@ impl<'a, F: Float> Judge<'a, F> {
         Ok(Some(scans))
     }
 
-    /// Mean squared distance of a row to the centre of its cluster, where constraints are judged.
-    fn variance(&self, fit: &Fit) -> f64 {
+    /// What the labels of a fit are where constraints are judged, whatever the space it was made in.
+    fn used(&self, fit: &Fit) -> Used {
         let data = &self.view.judged;
-        let mut centres = Matrix::zeros(self.k, data.dims());
+        // Clusters without rows stay far away.
+        let mut centres = Matrix::from_vec(data.dims(), vec![FAR; self.k * data.dims()]);
         Field::new(data, &self.nodes, self.k).to_means(&fit.labels, &mut centres);
         let label = |i: usize| fit.labels[self.nodes.of(i) as usize] as usize;
         let (mut sum, mut total) = (0.0, 0.0);
@@ -330,7 +328,7 @@ impl<'a, F: Float> Judge<'a, F> {
             sum += data.weight(i) * data.distance2(i, centres.row(label(i)));
             total += data.weight(i);
         }
-        (sum / total).max(1e-300)
+        Used { centres, settings: fit.settings, variance: (sum / total).max(1e-300) }
     }
 
     /// How many pairs contradict earlier ones, and if none does, how many would if 5 % were wrong.
@@ -359,13 +357,13 @@ impl<'a, F: Float> Judge<'a, F> {
             return self.without_rows(ctx, "stopped before they were weighed");
         };
         let fit = scan.pick(&[(0, 0.0)]);
-        let variance = self.variance(fit);
+        let used = self.used(fit);
         let mut found = Assessment::new(Verdict::Soft, "each is weighed as given");
-        found.distrusted = self.distrusted(fit, variance);
+        found.distrusted = self.distrusted(fit, used.variance);
         let wrong = fit.wrong[..self.pair_of.len()].iter().sum::<f64>() + self.inside.len() as f64;
         found.error_rate = Some(wrong / self.said.len().max(1) as f64);
         found.labels = Some(self.labels(fit));
-        self.used = Some(Used::new(fit, variance));
+        self.used = Some(used);
         Ok(found)
     }
 
