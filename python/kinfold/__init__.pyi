@@ -426,7 +426,7 @@ class BCKM(_Clusterer):
         rounds: int = 100,
         alpha_star: float = 100.0,
         init: Literal["kmeans++", "farthest-first"] = 'kmeans++',
-        order: Literal["random", "rows", "component", "index"] = 'index',
+        order: Literal["random", "rows", "component", "index"] = 'random',
         redraw: bool = True,
         base: Literal["rows", "chunklets"] = 'rows',
         kernel: Literal["linear", "cosine", "rbf", "rbf-local"] = 'linear',
