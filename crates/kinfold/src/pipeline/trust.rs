@@ -215,7 +215,7 @@ impl Looked {
         k: usize,
         trust: Trust,
     ) -> Result<Settled> {
-        let mut assessment = self.assess(ctx, data, &Space::new(data, scaling)?, given, k, trust)?;
+        let mut assessment = self.assess(ctx, &Space::new(data, scaling)?, given, k, trust)?;
         if assessment.distrusted.is_empty() && self.keepable(k) {
             let labels = assessment.labels.take().filter(|_| assessment.verdict == Verdict::Soft);
             let assessment = Some(assessment);
@@ -255,8 +255,7 @@ impl Looked {
     fn assess<F: Float>(
         &self,
         ctx: &RunContext,
-        data: &Dataset<'_, F>,
-        space: &Space,
+        space: &Space<'_, F>,
         given: &ConstraintSet,
         k: usize,
         trust: Trust,
@@ -271,15 +270,15 @@ impl Looked {
             drawn.into_iter().for_each(|i| asked[pairs[i]] = true);
             let some = given.map_pairs(|i, p| Some(if asked[i] { *p } else { Pair { weight: 0.0, ..*p } }));
             // What centres say about some can be asked about all; neighbours cannot.
-            let (found, used) = self.assess_on(!too_many, ctx, data, space, &some, k, trust)?;
+            let (found, used) = self.assess_on(!too_many, ctx, space, &some, k, trust)?;
             if found.verdict == Verdict::Hard && found.distrusted.is_empty() {
                 return Ok(found);
             }
             if let Some(used) = used.filter(|_| too_many) {
-                return self.by_the_same(ctx, data, space, given, k, found, &used);
+                return self.by_the_same(ctx, space, given, k, found, &used);
             }
         }
-        Ok(self.assess_on(true, ctx, data, space, given, k, trust)?.0)
+        Ok(self.assess_on(true, ctx, space, given, k, trust)?.0)
     }
 
     /// Some constraints showed errors, and there are too many for another look like that one: what it found about rows
@@ -287,16 +286,15 @@ impl Looked {
     fn by_the_same<F: Float>(
         &self,
         ctx: &RunContext,
-        data: &Dataset<'_, F>,
-        space: &Space,
+        space: &Space<'_, F>,
         given: &ConstraintSet,
         k: usize,
         found: Assessment,
         used: &Used,
     ) -> Result<Assessment> {
-        let bound = constrained(data.n(), given);
-        let rows: Vec<usize> = (0..data.n()).filter(|&i| bound[i]).collect();
-        let part = Part::new(data, space, given, rows)?;
+        let bound = constrained(space.data.n(), given);
+        let rows: Vec<usize> = (0..space.data.n()).filter(|&i| bound[i]).collect();
+        let part = Part::new(space, given, rows)?;
         let view = part.view()?;
         let judge = Judge::new(self, view, &part.given, k, Trust::Auto)?;
         let settings = Settings { max_iter: 1, ..used.settings };
@@ -310,22 +308,21 @@ impl Looked {
     }
 
     /// Asks about the constrained rows and some others.
-    #[allow(clippy::too_many_arguments)]
     fn assess_on<F: Float>(
         &self,
         neighbours: bool,
         ctx: &RunContext,
-        data: &Dataset<'_, F>,
-        space: &Space,
+        space: &Space<'_, F>,
         given: &ConstraintSet,
         k: usize,
         trust: Trust,
     ) -> Result<(Assessment, Option<Used>)> {
+        let data = space.data;
         let Some(rows) = sample(ctx, data, given, MOST_ROWS) else {
             let judge = Judge::new(self, View { rows: *data, scaling: None, judged: *data }, given, k, trust)?;
             return Ok((judge.without_rows(ctx, "too many to weigh one by one")?, None));
         };
-        let part = Part::new(data, space, given, rows)?;
+        let part = Part::new(space, given, rows)?;
         let mut judge = Judge::new(self, part.view()?, &part.given, k, trust)?;
         let mut found = judge.decide(ctx, neighbours)?;
         part.to_all(&mut found.distrusted);
@@ -353,7 +350,7 @@ pub fn assess<F: Float>(
     if trust == Trust::Hard {
         return Ok(Assessment::new(Verdict::Hard, "the constraints are proven"));
     }
-    looked.assess(ctx, data, &Space::new(data, scaling)?, given, k, trust)
+    looked.assess(ctx, &Space::new(data, scaling)?, given, k, trust)
 }
 
 fn pairs_that_count(given: &ConstraintSet) -> impl Iterator<Item = (usize, &Pair)> {

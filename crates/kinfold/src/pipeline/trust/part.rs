@@ -22,21 +22,22 @@ pub(super) struct View<'a, F> {
     pub judged: Dataset<'a, F>,
 }
 
-/// The space in which constraints are judged: as given, or when the method chooses by itself standardised, for sparse
-/// rows tf-idf where they are counts.
-pub(super) struct Space {
-    pub(super) scaling: Option<Scaling>,
+/// All rows, and the space in which constraints about them are judged: as given, or when the method chooses by itself
+/// standardised, for sparse rows tf-idf where they are counts.
+pub(super) struct Space<'a, F> {
+    pub(super) data: &'a Dataset<'a, F>,
+    scaling: Option<Scaling>,
     pub(super) transform: Transform,
 }
 
-impl Space {
-    pub(super) fn new<F: Float>(data: &Dataset<'_, F>, scaling: Option<Scaling>) -> Result<Space> {
+impl<'a, F: Float> Space<'a, F> {
+    pub(super) fn new(data: &'a Dataset<'a, F>, scaling: Option<Scaling>) -> Result<Space<'a, F>> {
         let transform = match (scaling, data.is_sparse()) {
             (Some(_), _) => Transform::Identity,
             (None, false) => Scaling::Standard.fit(data)?,
             (None, true) => Scaling::TfIdf.fit(data).unwrap_or_default(),
         };
-        Ok(Space { scaling, transform })
+        Ok(Space { data, scaling, transform })
     }
 }
 
@@ -51,12 +52,8 @@ pub(super) struct Part<F> {
 }
 
 impl<F: Float> Part<F> {
-    pub(super) fn new(
-        data: &Dataset<'_, F>,
-        space: &Space,
-        given: &ConstraintSet,
-        rows: Vec<usize>,
-    ) -> Result<Part<F>> {
+    pub(super) fn new(space: &Space<'_, F>, given: &ConstraintSet, rows: Vec<usize>) -> Result<Part<F>> {
+        let data = space.data;
         let weights = data.weights().map(|w| rows.iter().map(|&i| w[i]).collect());
         let table = Table::select(data, &rows);
         let moved = !space.transform.is_identity();
