@@ -54,8 +54,8 @@ const WOULD_SHOW: f64 = 3.0;
 const MOST_DISTRUSTED: f64 = 0.25;
 /// Nats beyond which there is nothing left to say.
 const CERTAIN: f64 = 27.6;
-/// Where no row is.
-const FAR: f64 = 1e100;
+/// Where no row is; its square is still a number in single precision.
+const FAR: f64 = 1e15;
 
 /// One set of constraints on one set of rows.
 pub(super) struct Judge<'a, F> {
