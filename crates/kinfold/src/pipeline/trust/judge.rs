@@ -25,15 +25,19 @@ const ERRORS: [f64; 4] = [0.002, 0.05, 0.1, 0.2];
 const PRIORS: [f64; 3] = [0.35, 0.45, 0.2];
 /// Evidence of errors (log Bayes factor) from which on suspects are listed, below even odds, because looking again is cheap.
 const LISTED: f64 = -2.0;
-/// Evidence from which on they are left out although nothing contradicts them. Up to three clusters: fewer constraints,
-/// less certain, so more is asked of few (from the first number down to the second, by the third for each beyond 40). With
-/// more clusters no model fits classes exactly: at least the first number, and the second for each constraint beyond 90;
-/// and only rows that predict the constraints better than the third (nats for each, on average; chance has −ln 2). Chosen
-/// on some 700 clean and as many noisy sets of 24 data sets (n/4, n/2, n constraints), with the truth in view. Clean sets
-/// reached 2.4 with up to three clusters (−1.9 from 70 constraints on) and 6.1 with more, but for vehicle, whose classes
-/// overlap: 17 (211 constraints), 18 (423), 71 (846).
-const LEFT_OUT: (f64, f64, f64) = (4.0, 1.0, 0.04);
-const LEFT_OUT_OF_MANY: (f64, f64, f64) = (7.5, 0.1, -0.55);
+/// Evidence from which on they are left out although nothing contradicts them, up to three clusters: more is asked of few
+/// constraints, which are less certain, from 40 on less for each, down to the last number. Chosen, like the numbers below,
+/// on some 700 clean and as many noisy sets of 24 data sets (n/4, n/2, n constraints), with the truth in view: clean sets
+/// reached 2.4 (−1.9 from 70 constraints on).
+const LEFT_OUT_OF_FEW: f64 = 4.0;
+const LESS_FOR_EACH: f64 = 0.04;
+const LEFT_OUT: f64 = 1.0;
+/// The same with more clusters, where no model fits classes exactly: at least the first, the second for each constraint
+/// beyond 90; and only rows that predict the constraints better than the third (nats for each, on average; chance has
+/// −ln 2). Clean sets reached 6.1, but for vehicle, whose classes overlap: 17 (211 constraints), 18 (423), 71 (846).
+const LEFT_OUT_OF_MANY: f64 = 7.5;
+const MORE_FOR_EACH: f64 = 0.1;
+const PREDICTED: f64 = -0.55;
 /// The same where only centres are heard, which fit worse: with more than two clusters, which no round model fits exactly,
 /// (k − 2)² more, at most `MOST_MISFIT`, or `MISFIT_EACH` per constraint (from six clusters on, before that in
 /// proportion), whichever is more: clean sets of 15 data sets reached .065 per constraint (yeast, k = 10), most of them
@@ -251,11 +255,11 @@ impl<'a, F: Float> Judge<'a, F> {
     fn by_neighbours(&self, fit: &Fit) -> (f64, f64) {
         let count = self.said.len() as f64;
         let left_out = if self.k <= 3 {
-            let (few, many, each) = LEFT_OUT;
-            (few - each * (count - 40.0)).clamp(many, few)
+            (LEFT_OUT_OF_FEW - LESS_FOR_EACH * (count - 40.0)).clamp(LEFT_OUT, LEFT_OUT_OF_FEW)
+        } else if fit.predictive < PREDICTED * count {
+            f64::INFINITY
         } else {
-            let (least, each, known) = LEFT_OUT_OF_MANY;
-            if fit.predictive < known * count { f64::INFINITY } else { least.max(each * (count - 90.0)) }
+            (MORE_FOR_EACH * (count - 90.0)).max(LEFT_OUT_OF_MANY)
         };
         (LISTED, left_out)
     }
