@@ -275,16 +275,19 @@ pub fn lloyd<F: Float>(
     let needs = if m == 0 { Needs::Nobody } else { place.needs() };
     let mut clashes = matches!(needs, Needs::Clashing | Needs::Cheapest).then(|| Clashes::new(units));
     let mut mend = (needs == Needs::Cheapest && k >= mend::FEWEST_CLUSTERS).then(Mend::default);
-    let mut passes = Passes::new(units.data, units.bound_rows(), k);
+    let mut passes = Passes::new(units.data, units.free_rows(), k);
     let mut unit_sums = UnitSums::new(units, k);
-    let looked_at = units.looked_at();
-    let (mut unit_passes, mut found) = (Passes::new(&looked_at, &[], k), vec![0u32; looked_at.n()]);
+    let points = units.points();
+    let (mut unit_passes, mut nearest) = (Passes::new(&points, None, k), vec![0u32; m]);
     for iteration in 0..limits.max_iter.max(1) {
         let look = needs != Needs::All && m > 0;
         let (rows_changed, _) = ctx.pool.both(
             || passes.step(&ctx.pool, &centres, &mut labels),
-            || look.then(|| unit_passes.step(&ctx.pool, &centres, &mut found)),
+            || look.then(|| unit_passes.step(&ctx.pool, &centres, &mut nearest)),
         );
+        if look {
+            unit_labels.copy_from_slice(&nearest);
+        }
         let mut changed = rows_changed > 0;
         let mut sums = passes.sums.clone();
         if m > 0 {
@@ -294,12 +297,8 @@ pub fn lloyd<F: Float>(
                     place.look(ctx, &centres);
                     place.place(ctx, &costs, k, previous_units.as_deref(), &mut unit_labels)?
                 }
-                None => {
-                    units.nearest(&ctx.pool, &labels, &found, &mut unit_labels);
-                    true
-                }
+                None => true,
                 Some(clashes) => {
-                    units.nearest(&ctx.pool, &labels, &found, &mut unit_labels);
                     let clash = clashes.find(&ctx.pool, &unit_labels);
                     let previous = previous_units.as_deref();
                     let (left, mended) = match &mut mend {

@@ -23,9 +23,8 @@ pub struct Units<'a, F> {
     bound: Vec<u32>,
     /// Unit of each row, `FREE` for free rows; empty when all rows are free.
     unit_of: Vec<u32>,
-    bound_rows: Vec<bool>,
-    /// Units of one row and that row, ascending.
-    single: Vec<(u32, u32)>,
+    /// The rows in no unit, ascending; none when all rows are free.
+    free_rows: Option<Vec<u32>>,
     points: Table<F>,
     /// Total row weight of each unit.
     pub weight: Vec<f64>,
@@ -33,9 +32,6 @@ pub struct Units<'a, F> {
     pub scatter: Vec<f64>,
     /// Cannot-links between units.
     pub graph: Graph,
-    /// Units of two rows or more, and the means of those where rows are dense.
-    several: Vec<u32>,
-    several_means: Table<F>,
     moments: OnceLock<Moments>,
 }
 
@@ -68,7 +64,8 @@ impl<'a, F: Float> Units<'a, F> {
         for (unit, &c) in bound.iter().enumerate() {
             chunklets.members(c).iter().for_each(|&row| unit_of[row as usize] = unit as u32);
         }
-        let bound_rows = unit_of.iter().map(|&u| u != FREE).collect();
+        let free = |&row: &u32| unit_of[row as usize] == FREE;
+        let free_rows = (!bound.is_empty()).then(|| (0..data.n() as u32).filter(free).collect());
         let points = match data.stored().0 {
             Rows::Dense(_) => dense_means(data, chunklets, &bound),
             Rows::Sparse(_) => sparse_means(data, chunklets, &bound),
@@ -91,32 +88,7 @@ impl<'a, F: Float> Units<'a, F> {
             })
             .collect();
         let graph = if bound.is_empty() { Graph::default() } else { chunklets.graph().induced(&bound) };
-        let several: Vec<u32> =
-            (0..bound.len() as u32).filter(|&u| chunklets.members(bound[u as usize]).len() > 1).collect();
-        let several_means = match points.lend().rows() {
-            Rows::Dense(_) => Table::select(&points.lend(), &several.iter().map(|&u| u as usize).collect::<Vec<_>>()),
-            Rows::Sparse(_) => Table::Dense { values: Vec::new(), dims: data.dims() },
-        };
-        let single = (0..).zip(&bound).filter_map(|(u, &c)| match *chunklets.members(c) {
-            [row] => Some((u, row)),
-            _ => None,
-        });
-        let single = single.collect();
-        Units {
-            data,
-            chunklets,
-            bound,
-            unit_of,
-            single,
-            points,
-            weight,
-            scatter,
-            graph,
-            several,
-            several_means,
-            bound_rows,
-            moments: OnceLock::new(),
-        }
+        Units { data, chunklets, bound, unit_of, points, weight, scatter, graph, free_rows, moments: OnceLock::new() }
     }
 
     /// Number of bound units.
@@ -125,7 +97,7 @@ impl<'a, F: Float> Units<'a, F> {
     }
     /// Number of free rows.
     pub fn free(&self) -> usize {
-        if self.unit_of.is_empty() { self.data.n() } else { self.unit_of.iter().filter(|&&u| u == FREE).count() }
+        self.free_rows.as_ref().map_or(self.data.n(), Vec::len)
     }
     /// The unit of a row, or `FREE`.
     pub fn unit_of(&self, row: usize) -> u32 {
@@ -135,9 +107,9 @@ impl<'a, F: Float> Units<'a, F> {
     pub fn members(&self, unit: usize) -> &[u32] {
         self.chunklets.members(self.bound[unit])
     }
-    /// Which rows are in a unit; empty when none is.
-    pub(crate) fn bound_rows(&self) -> &[bool] {
-        &self.bound_rows
+    /// The rows in no unit, ascending; none when all rows are free.
+    pub(crate) fn free_rows(&self) -> Option<&[u32]> {
+        self.free_rows.as_deref()
     }
     /// The means of the bound units, in the precision of the rows: that of a single row is the row.
     pub fn points(&self) -> Dataset<'_, F> {
@@ -159,31 +131,6 @@ impl<'a, F: Float> Units<'a, F> {
         let label = |unit: u32| labels[self.members(unit as usize)[0] as usize];
         self.graph.edges().filter(|&(a, b)| label(a) == label(b)).count()
     }
-    /// What [`nearest`](Self::nearest) has to look at: the means of units of several rows; of sparse rows, all means.
-    pub fn looked_at(&self) -> Dataset<'_, F> {
-        if self.data.is_sparse() { self.points.lend() } else { self.several_means.lend() }
-    }
-
-    /// Writes the nearest centre of every unit, given that of every row and of what has to be looked at.
-    pub fn nearest(&self, pool: &Pool, of_rows: &[u32], looked_at: &[u32], labels: &mut [u32]) {
-        if self.data.is_sparse() {
-            labels.copy_from_slice(looked_at);
-            return;
-        }
-        pool.map_chunks_mut(labels, 16_384, |start, labels| {
-            let (start, end) = (start as u32, (start + labels.len()) as u32);
-            // A unit of one row is where its row is.
-            let first = self.single.partition_point(|s| s.0 < start);
-            for &(unit, row) in self.single[first..].iter().take_while(|s| s.0 < end) {
-                labels[(unit - start) as usize] = of_rows[row as usize];
-            }
-            let first = self.several.partition_point(|&u| u < start);
-            for (&unit, &label) in self.several[first..].iter().zip(&looked_at[first..]).take_while(|s| *s.0 < end) {
-                labels[(unit - start) as usize] = label;
-            }
-        });
-    }
-
     /// Σ w‖x − centre‖² of all rows, given the sums of their clusters: from the moments of the rows, so that no row is
     /// read, unless that leaves too few digits; then `label(row)` says where each is.
     pub fn cost(&self, pool: &Pool, centres: &Matrix, sums: &Sums, label: impl Fn(usize) -> u32 + Sync) -> f64 {

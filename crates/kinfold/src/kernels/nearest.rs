@@ -24,6 +24,8 @@ const MANY: usize = 6;
 const MANY_FROM: usize = 48;
 /// Up to here distances are sums of squared differences.
 const DIRECT_DIMS: usize = 8;
+/// Rows that are asked for before their turn when some are left out: the processor foresees only runs without gaps.
+const AHEAD: usize = 48;
 /// Dimensions that are worked off at a time.
 const CHUNK: usize = 512;
 
@@ -55,13 +57,15 @@ pub struct Centres<F> {
 pub enum Source<'a, F> {
     /// One after the other.
     Block(&'a [F]),
-    /// Some rows of all.
+    /// Some rows of all; results in the order of the list.
     Picked(&'a [F], &'a [u32]),
+    /// Some rows of all; labels are those of the rows from this one on, results those of the list.
+    Kept(&'a [F], &'a [u32], usize),
 }
 
 /// What to write.
 pub struct Want<'a, F> {
-    /// Nearest centre of each row.
+    /// Nearest centre of each row, also of those between kept ones, which are not written.
     labels: &'a mut [u32],
     /// Squared distance to it, when not empty.
     distances: &'a mut [F],
@@ -73,8 +77,6 @@ pub struct Want<'a, F> {
     sums: Option<(&'a mut Sums, &'a mut usize)>,
     /// Which rows those are.
     adds: Adds,
-    /// When not empty: rows marked here are left out of the sums, which have a last row for what is left out.
-    aside: &'a [bool],
 }
 
 /// What the sums of a pass are made of.
@@ -202,58 +204,69 @@ impl<F: Float> Centres<F> {
                 let block = &d.values()[first * self.dims..(first + labels.len()) * self.dims];
                 self.run(
                     Source::Block(block),
-                    Want { labels, distances, seconds: &mut [], all: &mut [], sums: None, adds: Adds::All, aside: &[] },
+                    Want { labels, distances, seconds: &mut [], all: &mut [], sums: None, adds: Adds::All },
                 );
             }
-            Rows::Sparse(_) => self.sparse(data, first, labels, distances),
+            Rows::Sparse(_) => self.sparse(data, first.., labels, distances),
         }
     }
 
-    /// Gives rows `first..first + labels.len()` their nearest centre and adds them to its sums, those that are marked in
-    /// `aside` (if it is not empty) to one row more. Returns how many got another label than they had.
+    /// Gives rows `first..first + labels.len()`, or those of `rows` (ascending, all within), their nearest centre and adds
+    /// them to its sums. Returns how many got another label than they had.
     pub(crate) fn assign(
         &self,
         data: &Dataset<'_, F>,
         first: usize,
         labels: &mut [u32],
-        aside: &[bool],
+        rows: Option<&[u32]>,
         (adds, sums): (Adds, &mut Sums),
     ) -> usize {
         let mut changed = 0;
-        match (data.stored(), data.weights()) {
-            ((Rows::Dense(d), scale), None) => {
-                let block = &d.values()[first * self.dims..(first + labels.len()) * self.dims];
-                let mut own = Sums::zeros(sums.weights.len(), self.dims);
-                let added = Some((&mut own, &mut changed));
-                let want =
-                    Want { labels, distances: &mut [], seconds: &mut [], all: &mut [], sums: added, adds, aside };
-                self.run(Source::Block(block), want);
-                if let Some(scale) = scale {
-                    own.rescale(scale);
-                }
-                sums.add(&own);
+        if let ((Rows::Dense(d), scale), None) = (data.stored(), data.weights()) {
+            let source = match rows {
+                None => Source::Block(&d.values()[first * self.dims..(first + labels.len()) * self.dims]),
+                Some(rows) => Source::Kept(d.values(), rows, first),
+            };
+            let mut own = Sums::zeros(sums.weights.len(), self.dims);
+            let added = Some((&mut own, &mut changed));
+            self.run(source, Want { labels, distances: &mut [], seconds: &mut [], all: &mut [], sums: added, adds });
+            if let Some(scale) = scale {
+                own.rescale(scale);
             }
-            _ => {
-                const BLOCK: usize = 256;
-                let (mut near, mut distances) = ([0u32; BLOCK], [F::default(); BLOCK]);
-                for (b, block) in labels.chunks_mut(BLOCK).enumerate() {
-                    let (first, near) = (first + b * BLOCK, &mut near[..block.len()]);
-                    self.nearest(data, first, near, &mut distances[..block.len()]);
-                    for (i, (label, &new)) in block.iter_mut().zip(&*near).enumerate() {
-                        let old = std::mem::replace(label, new);
-                        changed += usize::from(old != new);
-                        if aside.get(b * BLOCK + i) == Some(&true) {
-                            continue;
-                        }
-                        let weight = data.weight(first + i);
-                        match adds {
-                            Adds::Moves if old == new => {}
-                            Adds::Moves => sums.carry(data, first + i, weight, (old as usize, new as usize)),
-                            Adds::All => {
-                                sums.weights[new as usize] += weight;
-                                data.add_row(first + i, weight, sums.values.row_mut(new as usize));
-                            }
-                        }
+            sums.add(&own);
+            return changed;
+        }
+        const BLOCK: usize = 256;
+        let (mut near, mut distances) = ([0u32; BLOCK], [F::default(); BLOCK]);
+        let all: Vec<u32>;
+        let rows = match rows {
+            Some(rows) => rows,
+            None => {
+                all = (first as u32..).take(labels.len()).collect();
+                &all
+            }
+        };
+        for rows in rows.chunks(BLOCK) {
+            let near = &mut near[..rows.len()];
+            match data.stored().0 {
+                Rows::Dense(d) => {
+                    let want =
+                        Want { labels: near, distances: &mut [], seconds: &mut [], all: &mut [], sums: None, adds };
+                    self.run(Source::Picked(d.values(), rows), want);
+                }
+                Rows::Sparse(_) => self.sparse(data, rows.iter().map(|&r| r as usize), near, &mut distances),
+            }
+            for (&row, &new) in rows.iter().zip(&*near) {
+                let row = row as usize;
+                let old = std::mem::replace(&mut labels[row - first], new);
+                changed += usize::from(old != new);
+                let weight = data.weight(row);
+                match adds {
+                    Adds::Moves if old == new => {}
+                    Adds::Moves => sums.carry(data, row, weight, (old as usize, new as usize)),
+                    Adds::All => {
+                        sums.weights[new as usize] += weight;
+                        data.add_row(row, weight, sums.values.row_mut(new as usize));
                     }
                 }
             }
@@ -272,14 +285,14 @@ impl<F: Float> Centres<F> {
     ) {
         self.run(
             Source::Picked(data.values(), rows),
-            Want { labels, distances, seconds, all: &mut [], sums: None, adds: Adds::All, aside: &[] },
+            Want { labels, distances, seconds, all: &mut [], sums: None, adds: Adds::All },
         );
     }
 
     /// The squared distances of some dense rows to every centre, in the exact form: k lists as long as `rows`, one after the other.
     pub(crate) fn distances(&self, data: Dense<'_, F>, rows: &[u32], all: &mut [F]) {
         let labels = &mut vec![0; rows.len()][..];
-        let want = Want { labels, distances: &mut [], seconds: &mut [], all, sums: None, adds: Adds::All, aside: &[] };
+        let want = Want { labels, distances: &mut [], seconds: &mut [], all, sums: None, adds: Adds::All };
         self.run(Source::Picked(data.values(), rows), want);
     }
 
@@ -291,11 +304,17 @@ impl<F: Float> Centres<F> {
         Doubt { factor: 4.0 * terms * unit, of_second, of_nearest, reach, rounding: 4.0 * self.rounding }
     }
 
-    fn sparse(&self, data: &Dataset<'_, F>, first: usize, labels: &mut [u32], distances: &mut [F]) {
+    fn sparse(
+        &self,
+        data: &Dataset<'_, F>,
+        rows: impl IntoIterator<Item = usize>,
+        labels: &mut [u32],
+        distances: &mut [F],
+    ) {
         let (Rows::Sparse(s), _) = data.stored() else { unreachable!("called for sparse rows") };
         let mut scores = vec![0.0f64; self.k];
-        for (i, (label, distance)) in labels.iter_mut().zip(distances).enumerate() {
-            let (columns, values) = s.row(first + i);
+        for ((label, distance), row) in labels.iter_mut().zip(distances).zip(rows) {
+            let (columns, values) = s.row(row);
             scores.iter_mut().zip(&self.norms).for_each(|(s, n)| *s = n.to_f64());
             let mut norm = 0.0;
             for (&c, v) in columns.iter().zip(values) {
@@ -418,30 +437,44 @@ unsafe fn tiles<S: Simd<F: Float>, const DIRECT: bool, const C: usize, const MOD
 ) {
     let Job { centres, source, mut want } = job;
     let dims = if D == ANY { centres.dims } else { D };
-    let (n, tile_rows) = (want.labels.len(), V * S::N);
+    let (labelled, tile_rows) = (want.labels.len(), V * S::N);
     assert!(tile_rows <= MOST_ROWS && centres.width == C && centres.dims == dims);
-    let values = match source {
-        Source::Block(values) => values,
+    let (values, n) = match source {
+        Source::Block(values) => {
+            assert!(values.len() >= labelled * dims);
+            (values, labelled)
+        }
         Source::Picked(values, rows) => {
-            assert!(rows.len() == n && rows.iter().all(|&r| (r as usize + 1) * dims <= values.len()));
-            values
+            assert!(rows.len() == labelled && rows.iter().all(|&r| (r as usize + 1) * dims <= values.len()));
+            (values, labelled)
+        }
+        Source::Kept(values, rows, from) => {
+            assert!((from + labelled) * dims <= values.len());
+            assert!(rows.iter().all(|&r| (from..from + labelled).contains(&(r as usize))));
+            (values, rows.len())
         }
     };
-    assert!(matches!(source, Source::Picked(..)) || values.len() >= n * dims);
     let k = centres.k;
     if let Some((sums, _)) = &want.sums {
-        let more = usize::from(!want.aside.is_empty());
-        assert!(sums.values.values().len() == (k + more) * dims && sums.weights.len() == k + more);
-        assert!(want.aside.len() == n * more);
+        assert!(sums.values.values().len() == k * dims && sums.weights.len() == k);
     }
     let mut buffer = vec![S::F::default(); tile_rows * dims];
     let stored = MODE == ALL || dims > CHUNK;
     assert!(MODE != ALL || want.all.len() == k * n);
     let mut partial = vec![S::F::default(); if stored { centres.norms.len() * tile_rows } else { 0 }];
     let mut found = [[S::F::default(); MOST_ROWS]; 3];
+    let from = if let Source::Kept(_, _, from) = source { from } else { 0 };
     let mut first = 0;
     while first < n {
         let count = tile_rows.min(n - first);
+        // Where the labels of the tile are.
+        let places: [usize; MOST_ROWS] = match source {
+            Source::Kept(_, rows, from) => match rows.get(first..first + MOST_ROWS) {
+                Some(rows) => std::array::from_fn(|r| rows[r] as usize - from),
+                None => std::array::from_fn(|r| rows[first + r.min(count - 1)] as usize - from),
+            },
+            _ => std::array::from_fn(|r| first + r),
+        };
         // SAFETY: the asserts above.
         let rows: [*const S::F; MOST_ROWS] = unsafe {
             let base = values.as_ptr();
@@ -455,6 +488,14 @@ unsafe fn tiles<S: Simd<F: Float>, const DIRECT: bool, const C: usize, const MOD
                         prefetch(values.get_unchecked(next as usize * dims..(next as usize + 1) * dims));
                     }
                     std::array::from_fn(|r| base.add(rows[first + r.min(count - 1)] as usize * dims))
+                }
+                Source::Kept(_, all, _) => {
+                    if let Some(next) = all.get(first + AHEAD..first + AHEAD + MOST_ROWS) {
+                        for &next in next {
+                            prefetch(values.get_unchecked(next as usize * dims..(next as usize + 1) * dims));
+                        }
+                    }
+                    std::array::from_fn(|r| base.add(places[r] * dims).add(from * dims))
                 }
             }
         };
@@ -481,45 +522,46 @@ unsafe fn tiles<S: Simd<F: Float>, const DIRECT: bool, const C: usize, const MOD
         if MODE == SECOND {
             want.seconds[first..first + count].copy_from_slice(&second[..count]);
         }
-        let labels = &mut want.labels[first..first + count];
+        let found = places[..count].iter().zip(tags).zip(&rows);
+        let labels = want.labels.as_mut_ptr();
         if let (Some((sums, changed)), Adds::Moves) = (&mut want.sums, want.adds) {
-            let aside = want.aside.get(first..first + count);
-            for (i, ((label, &tag), &row)) in labels.iter_mut().zip(tags).zip(&rows).enumerate() {
+            for ((&place, &tag), &row) in found {
+                // SAFETY: places are those of labels, as asserted above.
+                let label = unsafe { &mut *labels.add(place) };
                 let new = S::number(tag);
                 if *label == new {
                     continue;
                 }
                 let (from, to) = (std::mem::replace(label, new) as usize, new as usize);
                 **changed += 1;
-                if aside.is_none_or(|aside| !aside[i]) {
-                    sums.weights[from] -= 1.0;
-                    sums.weights[to] += 1.0;
-                    let [from, to] = sums.values.two_rows_mut(from, to);
-                    // SAFETY: rows have `dims` values.
-                    carry_with(unsafe { std::slice::from_raw_parts(row, dims) }, 1.0, from, to);
-                }
+                sums.weights[from] -= 1.0;
+                sums.weights[to] += 1.0;
+                let [from, to] = sums.values.two_rows_mut(from, to);
+                // SAFETY: rows have `dims` values.
+                carry_with(unsafe { std::slice::from_raw_parts(row, dims) }, 1.0, from, to);
             }
         } else if let Some((sums, changed)) = &mut want.sums {
             // Pointers and counts as locals: through the references each row would wait for the one before.
             let (sum, weight) = (sums.values.values_mut().as_mut_ptr(), sums.weights.as_mut_ptr());
             let mut others = 0;
-            let aside = want.aside.get(first..first + count);
-            for (i, ((label, &tag), &row)) in labels.iter_mut().zip(tags).zip(&rows).enumerate() {
+            for ((&place, &tag), &row) in found {
                 let new = S::number(tag);
-                others += usize::from(*label != new);
-                *label = new;
-                debug_assert!((new as usize) < k);
-                let to = if aside.is_some_and(|aside| aside[i]) { k } else { new as usize };
-                // SAFETY: a tag is a number below k (padding is infinitely far and never wins); the sums are k × dims, and
-                // one row more when some are aside.
+                let to = new as usize;
+                debug_assert!(to < k);
+                // SAFETY: places are those of labels; a tag is a number below k (padding is infinitely far and never
+                // wins); the sums are k × dims.
                 unsafe {
+                    let label = &mut *labels.add(place);
+                    others += usize::from(*label != new);
+                    *label = new;
                     *weight.add(to) += 1.0;
                     S::add_to(row, sum.add(to * dims), dims);
                 }
             }
             **changed += others;
         } else {
-            labels.iter_mut().zip(tags).for_each(|(label, &tag)| *label = S::number(tag));
+            // SAFETY: as above.
+            found.for_each(|((&place, &tag), _)| unsafe { *labels.add(place) = S::number(tag) });
         }
         first += tile_rows;
     }

@@ -45,8 +45,8 @@ fn check<F: Float>(tolerance: f64) {
             }
             let mut sums = Sums::zeros(k, dims);
             let mut assigned = vec![u32::MAX; n];
-            assert_eq!(prepared.assign(&data, 0, &mut assigned, &[], (Adds::All, &mut sums)), n);
-            assert_eq!(prepared.assign(&data, 0, &mut assigned, &[], (Adds::All, &mut Sums::zeros(k, dims))), 0);
+            assert_eq!(prepared.assign(&data, 0, &mut assigned, None, (Adds::All, &mut sums)), n);
+            assert_eq!(prepared.assign(&data, 0, &mut assigned, None, (Adds::All, &mut Sums::zeros(k, dims))), 0);
             assert_eq!(labels, assigned);
             let mut expected = Sums::zeros(k, dims);
             for i in 0..n {
@@ -66,31 +66,37 @@ fn check<F: Float>(tolerance: f64) {
             assert_eq!(sums.weights, expected.weights);
             let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-9;
             assert!(sums.values.values().iter().zip(expected.values.values()).all(close));
-            let aside: Vec<bool> = (0..n).map(|i| i % 3 == 1).collect();
-            let mut fewer = Sums::zeros(k + 1, dims);
-            assert_eq!(prepared.assign(&data, 0, &mut assigned, &aside, (Adds::All, &mut fewer)), 0);
-            for i in (0..n).filter(|&i| aside[i]) {
-                expected.weights[labels[i] as usize] -= 1.0;
-                data.add_row(i, -1.0, expected.values.row_mut(labels[i] as usize));
-            }
-            // Moves alone lead from the sums of any labels to those of the new ones.
-            for aside in [&[][..], &aside] {
+            let some: Vec<u32> = (0..n as u32).filter(|i| i % 3 != 1).collect();
+            // Some of the rows, or moves alone, which lead from the sums of any labels to those of the new ones.
+            let weights: Vec<f64> = (0..n).map(|i| 1.0 + (i % 2) as f64).collect();
+            let weighted = data.with_weights(&weights).unwrap();
+            for (data, rows, adds) in [
+                (&data, Some(&some[..]), Adds::All),
+                (&weighted, Some(&some[..]), Adds::All),
+                (&weighted, None, Adds::All),
+                (&data, Some(&some[..]), Adds::Moves),
+                (&weighted, Some(&some[..]), Adds::Moves),
+                (&data, None, Adds::Moves),
+            ] {
                 let mut now: Vec<u32> = (0..n).map(|i| (i % k) as u32).collect();
-                let mut sums = Sums::zeros(k + usize::from(!aside.is_empty()), dims);
-                let before = now.clone();
-                let changed = prepared.assign(&data, 0, &mut now, aside, (Adds::Moves, &mut sums));
-                assert_eq!(now, labels);
+                let (mut sums, before) = (Sums::zeros(k, dims), now.clone());
+                let changed = prepared.assign(data, 0, &mut now, rows, (adds, &mut sums));
                 assert_eq!(changed, before.iter().zip(&now).filter(|(a, b)| a != b).count());
-                for i in (0..n).filter(|&i| aside.get(i) != Some(&true)) {
-                    for (label, sign) in [(before[i], 1.0), (now[i], -1.0)] {
-                        sums.weights[label as usize] += sign;
-                        data.add_row(i, sign, sums.values.row_mut(label as usize));
+                for i in 0..n {
+                    if rows.is_some_and(|rows| !rows.contains(&(i as u32))) {
+                        assert_eq!(now[i], before[i]);
+                        continue;
+                    }
+                    assert_eq!(now[i], labels[i]);
+                    let weight = data.weight(i);
+                    let was = if adds == Adds::Moves { weight } else { 0.0 };
+                    for (label, weight) in [(before[i], was), (now[i], -weight)] {
+                        sums.weights[label as usize] += weight;
+                        data.add_row(i, weight, sums.values.row_mut(label as usize));
                     }
                 }
                 assert!(sums.weights.iter().chain(sums.values.values()).all(|v| v.abs() < 1e-9));
             }
-            assert_eq!(fewer.weights[..k], expected.weights);
-            assert!(fewer.values.values().iter().zip(expected.values.values()).all(close));
         }
     }
 }
@@ -136,7 +142,7 @@ fn rows_on_a_scale_give_what_their_copy_gives() {
             let prepared = Centres::with(&centres, data, dims <= DIRECT_DIMS, fast);
             let (mut labels, mut distances, mut sums) = (vec![0; n], vec![0.0; n], Sums::zeros(k, dims));
             prepared.nearest(data, 0, &mut labels, &mut distances);
-            prepared.assign(data, 0, &mut labels, &[], (Adds::All, &mut sums));
+            prepared.assign(data, 0, &mut labels, None, (Adds::All, &mut sums));
             (labels, distances, sums)
         };
         for fast in [false, has_avx2()] {

@@ -171,17 +171,15 @@ impl Lcc {
         let mut trace = Vec::new();
         let mut termination = Termination::MaxIterations;
         let (mut idle, mut calm) = (0, 0);
-        let mut passes = Passes::new(units.data, units.bound_rows(), k);
-        let looked_at = units.looked_at();
-        let (mut unit_passes, mut found) = (Passes::new(&looked_at, &[], k), vec![0u32; looked_at.n()]);
+        let mut passes = Passes::new(units.data, units.free_rows(), k);
+        let (mut unit_passes, mut nearest) = (Passes::new(&points, None, k), vec![0u32; units.bound()]);
         let (clashes, mut unit_sums) = (Clashes::new(units), UnitSums::new(units, k));
         for _ in 0..params.sweeps {
             let (changed, _) = ctx.pool.both(
                 || passes.step(&ctx.pool, &centres, &mut labels) > 0,
-                || unit_passes.step(&ctx.pool, &centres, &mut found),
+                || unit_passes.step(&ctx.pool, &centres, &mut nearest),
             );
-            let mut unit_labels = vec![0; units.bound()];
-            units.nearest(&ctx.pool, &labels, &found, &mut unit_labels);
+            let mut unit_labels = nearest.clone();
             // Elsewhere a sweep changes nothing.
             let clash = clashes.find(&ctx.pool, &unit_labels);
             let components = clashes.components(&clash);

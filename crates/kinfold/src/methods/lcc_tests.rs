@@ -23,10 +23,7 @@ fn sweep(rows: &[f64], given: &ConstraintSet, centres: &[f64], lambda: f64) -> (
     let units = Units::new(&data, &chunklets);
     let centres = Matrix::from_vec(1, centres.to_vec());
     let mut pairs = Pairs::new(&units, lambda);
-    let of_rows = assign_nearest(&RunContext::new(0), &data, &centres);
-    let looked_at = assign_nearest(&RunContext::new(0), &units.looked_at(), &centres);
-    let mut labels = vec![0; units.bound()];
-    units.nearest(&Pool::new(1), &of_rows, &looked_at, &mut labels);
+    let mut labels = assign_nearest(&RunContext::new(0), &units.points(), &centres);
     let costs = CostRows::new(&units, &centres);
     let sweep = Sweep { costs, k: centres.rows(), alpha: 2.0, order: None };
     let order: Vec<u32> = (0..units.bound() as u32).collect();
