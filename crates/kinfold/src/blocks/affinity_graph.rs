@@ -4,7 +4,7 @@
 //! one Cholesky factor, O(n³/3), and a few dozen solves are enough.
 
 use super::kernel::{Affinity, Gram, square_bytes};
-use super::linalg::{leading_eigenvectors, symmetric_eigen};
+use super::linalg::{leading_eigenvectors, one_by_one, symmetric_eigen};
 use super::lloyd::{Limits, Nearest, Outcome, lloyd};
 use super::par::Pool;
 use super::restarts;
@@ -171,7 +171,7 @@ pub fn lowest_eigenvectors(ctx: &RunContext, l: &Matrix, wanted: usize) -> Resul
         y.copy_from_slice(x);
         factored.solve(y);
     };
-    leading_eigenvectors(n, wanted, 0, &mut ctx.rng("eigenvectors", 0), &apply)
+    leading_eigenvectors(n, wanted, 0, &mut ctx.rng("eigenvectors", 0), &one_by_one(apply))
 }
 
 /// Every row to length one; rows of zeros stay.

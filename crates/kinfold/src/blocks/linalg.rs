@@ -80,36 +80,39 @@ const ROUNDS: usize = 2;
 /// Plain applications that clean the random start before anything is orthogonalised.
 const WARM_UP: usize = 10;
 
+/// An operator that is given vector by vector, for [`leading_eigenvectors`].
+pub fn one_by_one(apply: impl Fn(&[f64], &mut [f64]) + Sync) -> impl Fn(&Matrix) -> Matrix + Sync {
+    move |block| {
+        let mut images = Matrix::zeros(block.rows(), block.cols());
+        (0..block.rows()).for_each(|i| apply(block.row(i), images.row_mut(i)));
+        images
+    }
+}
+
 /// The `wanted` eigenvectors of largest eigenvalue of a positive semidefinite operator on vectors of length `size`, as
-/// rows, best first. Up to `dense_up_to` the operator is written out and solved exactly.
+/// rows, best first. `apply` gives the images of the rows of a block. Up to `dense_up_to` the operator is written out and
+/// solved exactly.
 pub fn leading_eigenvectors(
     size: usize,
     wanted: usize,
     dense_up_to: usize,
     rng: &mut Rng,
-    apply: &(dyn Fn(&[f64], &mut [f64]) + Sync),
+    apply: &(dyn Fn(&Matrix) -> Matrix + Sync),
 ) -> Result<Matrix> {
     let wanted = wanted.min(size);
     if size <= dense_up_to {
-        let mut whole = Matrix::zeros(size, size);
-        let mut unit = vec![0.0; size];
-        for i in 0..size {
-            unit[i] = 1.0;
-            apply(&unit, whole.row_mut(i));
-            unit[i] = 0.0;
-        }
-        let (_, vectors) = symmetric_eigen(&whole)?;
+        let (_, vectors) = symmetric_eigen(&apply(&Matrix::identity(size)))?;
         return Ok(Matrix::from_vec(size, vectors.values()[..wanted * size].to_vec()));
     }
     let width = (wanted + 2).min(size);
     let mut block = Matrix::from_vec(size, (0..width * size).map(|_| rng.unit() - 0.5).collect());
-    let mut image = vec![0.0; size];
-    for i in 0..width {
-        for _ in 0..WARM_UP {
-            apply(block.row(i), &mut image);
-            let norm = dot(&image, &image).sqrt();
+    for _ in 0..WARM_UP {
+        block = apply(&block);
+        for i in 0..width {
+            let image = block.row_mut(i);
+            let norm = dot(image, image).sqrt();
             let scale = if norm > 0.0 { 1.0 / norm } else { 1.0 };
-            block.row_mut(i).iter_mut().zip(&image).for_each(|(v, i)| *v = i * scale);
+            image.iter_mut().for_each(|v| *v *= scale);
         }
     }
     for _ in 0..ROUNDS {
@@ -124,12 +127,11 @@ pub fn leading_eigenvectors(
                 if let Some(v) = orthogonalised(v.to_vec(), norm, &basis, first)
                     && basis.rows() < size
                 {
-                    apply(&v, &mut image);
                     basis.push(&v);
-                    images.push(&image);
                 }
             }
-            current = Matrix::from_vec(size, images.values()[first * size..].to_vec());
+            current = apply(&Matrix::from_vec(size, basis.values()[first * size..].to_vec()));
+            current.iter().for_each(|image| images.push(image));
         }
         let small = project(&basis, &images);
         let (_, vectors) = symmetric_eigen(&small)?;
@@ -212,7 +214,7 @@ mod tests {
             }
         }
         let apply = |x: &[f64], y: &mut [f64]| (0..n).for_each(|i| y[i] = dot(a.row(i), x));
-        let found = leading_eigenvectors(n, 4, 0, &mut Rng::stream(3, "test", 0), &apply).unwrap();
+        let found = leading_eigenvectors(n, 4, 0, &mut Rng::stream(3, "test", 0), &one_by_one(apply)).unwrap();
         for c in 0..4 {
             let mut image = vec![0.0; n];
             apply(found.row(c), &mut image);

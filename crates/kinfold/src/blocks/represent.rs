@@ -3,7 +3,7 @@
 //! directions, unit rows again; other sparse rows: the singular directions alone. Each space is a [`Transform`] that new
 //! rows can follow, and the coordinates of the rows at hand; sparse rows are never made dense.
 
-use super::linalg::{dot, gram_of_columns, leading_eigenvectors, symmetric_eigen};
+use super::linalg::{dot, gram_of_columns, leading_eigenvectors, one_by_one, symmetric_eigen};
 use crate::data::{Dataset, Float, Matrix, Rows, Scaling, Table, Transform};
 use crate::error::Result;
 use crate::rng::Rng;
@@ -158,17 +158,19 @@ fn singular_directions<F: Float>(data: &Dataset<'_, F>, wanted: usize, rng: &mut
     };
     // The smaller side, so that the vectors to orthogonalise are short.
     if dims <= n {
-        return leading_eigenvectors(dims, wanted, DENSE, rng, &|v, out| {
+        let square = |v: &[f64], out: &mut [f64]| {
             let mut image = vec![0.0; n];
             times(v, &mut image);
             transposed(&image, out);
-        });
+        };
+        return leading_eigenvectors(dims, wanted, DENSE, rng, &one_by_one(square));
     }
-    let left = leading_eigenvectors(n, wanted, DENSE, rng, &|u, out| {
+    let square = |u: &[f64], out: &mut [f64]| {
         let mut image = vec![0.0; dims];
         transposed(u, &mut image);
         times(&image, out);
-    })?;
+    };
+    let left = leading_eigenvectors(n, wanted, DENSE, rng, &one_by_one(square))?;
     let mut right = Matrix::zeros(wanted, dims);
     for c in 0..wanted {
         let row = right.row_mut(c);

@@ -7,6 +7,7 @@ use super::neighbours::Votes;
 use crate::constraints::Chunklets;
 use crate::data::Matrix;
 use crate::error::Result;
+use crate::kernels::combine::add_rows;
 use crate::rng::Rng;
 
 /// Up to this many chunklets the eigenproblem is solved exactly.
@@ -33,14 +34,18 @@ pub fn embed(votes: &Votes, chunklets: &Chunklets, wanted: usize, rng: &mut Rng)
         links[starts[u]..starts[u + 1]].iter_mut().for_each(|(v, w)| *w *= root[u] * root[*v as usize]);
     }
     // (A + I) / 2 has the same eigenvectors and no negative eigenvalue, which power steps need.
-    let apply = |x: &[f64], y: &mut [f64]| {
+    // All vectors of a block together: each link is read once.
+    let apply = |block: &Matrix| {
+        let x = block.transposed();
+        let mut y = Matrix::zeros(m, block.rows());
         for u in 0..m {
-            let mut sum = (votes.own[u] * root[u] * root[u] + 1.0) * x[u];
-            for &(v, w) in &links[starts[u]..starts[u + 1]] {
-                sum += w * x[v as usize];
-            }
-            y[u] = 0.5 * sum;
+            let own = votes.own[u] * root[u] * root[u] + 1.0;
+            let sums = y.row_mut(u);
+            sums.iter_mut().zip(x.row(u)).for_each(|(s, v)| *s = own * v);
+            add_rows(sums, &links[starts[u]..starts[u + 1]], |v| x.row(v as usize));
+            sums.iter_mut().for_each(|s| *s *= 0.5);
         }
+        y.transposed()
     };
     let vectors = leading_eigenvectors(m, wanted, DENSE, rng, &apply)?;
     let mut out = Matrix::zeros(chunklets.n(), vectors.rows());

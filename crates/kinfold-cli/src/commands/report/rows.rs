@@ -1,6 +1,6 @@
 //! Numbers about the rows that a run does not hold: places on a map, silhouettes, profiles, typical rows.
 
-use kinfold::blocks::linalg::leading_eigenvectors;
+use kinfold::blocks::linalg::{leading_eigenvectors, one_by_one};
 use kinfold::blocks::means::means;
 use kinfold::blocks::par::Pool;
 use kinfold::data::{Dataset, Float, Matrix, Rows, Scaling, Table};
@@ -168,7 +168,7 @@ fn components<F: Float>(data: &Dataset<'_, F>, wanted: usize) -> Result<(Matrix,
         }
         out.iter_mut().zip(&mean).for_each(|(o, m)| *o -= sum * m);
     };
-    let axes = leading_eigenvectors(dims, wanted, 300, &mut Rng::stream(0, "map", 0), &apply)?;
+    let axes = leading_eigenvectors(dims, wanted, 300, &mut Rng::stream(0, "map", 0), &one_by_one(apply))?;
     let mut all = Matrix::zeros(n, axes.rows().max(2));
     for (axis, v) in axes.iter().enumerate() {
         let shift: f64 = mean.iter().zip(v).map(|(a, b)| a * b).sum();
