@@ -240,8 +240,12 @@ pub fn summary(run: &Run, scores: &[(&'static str, Option<f64>)], file: &DataFil
     let distrusted = run.distrusted();
     if !distrusted.is_empty() {
         let left_out = distrusted.iter().filter(|d| !d.kept).count();
-        let kept = if left_out == 0 { "kept, but to be looked at again" } else { "left out" };
-        text += &format!("distrusts {}, {kept}:\n", count(distrusted.len(), "constraint"));
+        let what = match (left_out, distrusted.len() - left_out) {
+            (0, kept) => format!("{}, kept, but to be looked at again", count(kept, "constraint")),
+            (_, 0) => format!("{}, left out", count(left_out, "constraint")),
+            (_, kept) => format!("{}, left out, and doubts {kept} more, kept", count(left_out, "constraint")),
+        };
+        text += &format!("distrusts {what}:\n");
         for d in distrusted.iter().take(TOLD) {
             text += &format!("  {}\n", d.describe(given, |row| file.ids.get(row as usize).into_owned()));
         }

@@ -1,7 +1,8 @@
 //! What to believe of the constraints (spec: fold, "Trust"). `hard`: all; a contradiction is an error. `soft`: each is
 //! wrong with probability 1/(1+e^w). `auto`: all, unless they contradict each other or predict each other far better
 //! with errors than without; then those that the rows and the rest predict to be errors are left out and listed with the
-//! evidence. With less evidence all are kept, and those that look wrong are listed. Model and grid: `blocks/belief.rs`,
+//! evidence, and so many suspects after them that most of the errors should be on the list. With less evidence all are
+//! kept, and those that look wrong are listed. Model and grid: `blocks/belief.rs`,
 //! `scan.rs`. Decided here: pairs are judged; sets and partial labellings (rules, columns) are believed, unless they
 //! contradict each other. A finite weight is a smallest probability of error; an infinite one says nothing, so confidence
 //! 1 is judged like no confidence, and who has proof asks for `hard`. No labelling into k clusters is an error about k,
@@ -88,7 +89,7 @@ pub struct Assessment {
     pub expected_contradictions: f64,
     /// Log Bayes factor of "some are wrong" against "none is"; `None` when that was not asked.
     pub evidence: Option<f64>,
-    /// The constraints that are not believed, most probably wrong first.
+    /// The constraints that are not believed, most probably wrong first, then those that are kept but doubtful.
     pub distrusted: Vec<Distrusted>,
     /// The most probable label of every row under all constraints, each weighed by its probability.
     pub labels: Option<Vec<u32>>,
@@ -126,18 +127,24 @@ impl Assessment {
     /// What a user should know about it; nothing when all are believed.
     pub(super) fn note(&self, given: &ConstraintSet) -> Option<String> {
         let pairs = pairs_that_count(given).count();
-        let (count, reason) = (self.distrusted.len(), &self.reason);
+        let kept = self.distrusted.iter().filter(|d| d.kept).count();
+        let (count, reason) = (self.distrusted.len() - kept, &self.reason);
         let what = match self.verdict {
-            Verdict::Hard if count == 0 => return None,
-            Verdict::Hard if self.distrusted.iter().all(|d| d.kept) => {
+            Verdict::Hard if count == 0 && kept == 0 => return None,
+            Verdict::Hard if count == 0 => {
                 return Some(format!(
-                    "{count} of {pairs} constraints look wrong, but {reason}, so all are kept; each is listed with the \
+                    "{kept} of {pairs} constraints look wrong, but {reason}, so all are kept; each is listed with the \
                      evidence: look at them again"
                 ));
             }
             Verdict::Hard => format!("{count} of {pairs} constraints given with doubt are probably wrong and left out"),
             Verdict::Soft => format!("{count} of {pairs} constraints are probably wrong or broken"),
-            Verdict::Noisy => format!("{count} of {pairs} constraints are not believed, because {reason}"),
+            Verdict::Noisy if kept == 0 => {
+                format!("{count} of {pairs} constraints are not believed, because {reason}")
+            }
+            Verdict::Noisy => format!(
+                "{count} of {pairs} constraints are not believed, because {reason}, and {kept} more are doubtful but kept"
+            ),
         };
         Some(format!("{what}; each is listed with the evidence (--trust hard believes all)"))
     }

@@ -8,7 +8,7 @@ use crate::constraints::{Chunklets, ConstraintId, ConstraintSet, Kind};
 /// Constraints that get a chain of believed ones against them; more are listed without.
 const MOST_CHAINS: usize = 1_000;
 
-/// A constraint that is not believed.
+/// A constraint that is not believed, or doubtful.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distrusted {
     /// The constraint.
@@ -33,7 +33,7 @@ pub struct Distrusted {
     pub cycle: Vec<ConstraintId>,
     /// Is it broken by the result?
     pub broken: bool,
-    /// Was it kept all the same, because nothing contradicts it?
+    /// Was it kept all the same: nothing contradicts it, or it is more probably right than wrong?
     pub kept: bool,
 }
 
@@ -94,7 +94,7 @@ impl Distrusted {
             text += &format!("; contradicted by {}{more}", against.join(", "));
         }
         if !self.broken {
-            text += "; the result keeps it all the same";
+            text += if self.probability_wrong > 0.5 { "; the result keeps it all the same" } else { "; kept" };
         }
         text
     }
