@@ -119,8 +119,9 @@ pub fn boosted<F: Typed>(
         job_on(ctx, &data, given, "bckm", k, &settings)
     };
     let (mut as_printed, mut afresh) = (timed("no")?, timed("yes")?);
-    // Runs of less than a millisecond need more turns to meet a quiet moment.
-    for _ in 1..turns.max(20) {
+    // Short runs need more turns to meet a quiet moment: a tenth of a second of each.
+    let turns = turns.max(20).max((0.1 / as_printed.seconds) as usize).min(1000);
+    for _ in 1..turns {
         as_printed.seconds = as_printed.seconds.min(timed("no")?.seconds);
         afresh.seconds = afresh.seconds.min(timed("yes")?.seconds);
     }

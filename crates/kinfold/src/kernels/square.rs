@@ -1,6 +1,6 @@
 //! All pairs of few rows that stand in lanes: products or squared distances of four rows with eight at a time, so that
-//! six loads feed eight sums; and the n-th smallest of every column of a matrix, eight columns side by side, each keeping
-//! its smallest in order by a chain of minima and maxima without a branch. With AVX2 and FMA at run time the same code is
+//! six loads feed eight sums; and the n-th smallest of every column of a matrix: four columns side by side sort eight
+//! values at a time by minima and maxima without a branch and merge them into their smallest. With AVX2 and FMA at run time the same code is
 //! compiled for them; the plain twin is the same code without.
 
 use super::two_nearest::{Eight, LANES};
@@ -9,6 +9,8 @@ use super::two_nearest::{Eight, LANES};
 const ROWS: usize = 4;
 /// Ranks that `nth_of_columns` can find.
 pub(crate) const RANKS: usize = 8;
+/// Columns at a time, whose smallest stay in registers.
+const FOUR: usize = LANES / 2;
 
 /// Writes the products, or squared distances, of the eight rows of one group with all rows: `out` has up to eight lines
 /// of `n`. A group has one entry per dimension. The same bits for (i, j) and (j, i).
@@ -76,44 +78,50 @@ pub(crate) fn nth_of_columns(values: &[f64], width: usize, from: usize, nth: usi
     nth_with(values, width, from, nth)
 }
 
-#[inline(always)]
-fn nth_with(values: &[f64], width: usize, from: usize, nth: usize) -> [f64; LANES] {
-    match nth {
-        0 => chain::<1>(values, width, from),
-        1 => chain::<2>(values, width, from),
-        2 => chain::<3>(values, width, from),
-        3 => chain::<4>(values, width, from),
-        4 => chain::<5>(values, width, from),
-        5 => chain::<6>(values, width, from),
-        6 => chain::<7>(values, width, from),
-        _ => chain::<RANKS>(values, width, from),
-    }
+/// Exchanges one after the other, written out so that all stays in registers.
+macro_rules! exchange {
+    ($values:expr, $($i:literal $j:literal),*) => { $( order($values, $i, $j); )* };
 }
 
-/// The largest of the N smallest.
 #[inline(always)]
-fn chain<const N: usize>(values: &[f64], width: usize, from: usize) -> [f64; LANES] {
-    // Four lanes at a time: their N smallest stay in registers.
-    const FOUR: usize = LANES / 2;
+fn nth_with(values: &[f64], width: usize, from: usize, nth: usize) -> [f64; LANES] {
     let mut found = [0.0; LANES];
     for (half, found) in found.chunks_exact_mut(FOUR).enumerate() {
         let at = from + half * FOUR;
-        let mut least = [[f64::INFINITY; FOUR]; N];
-        for line in values.chunks_exact(width) {
-            let mut value = match line.get(at..).and_then(|l| l.first_chunk::<FOUR>()) {
-                Some(four) => *four,
-                None => std::array::from_fn(|lane| line[(at + lane).min(width - 1)]),
-            };
-            for kept in &mut least {
+        let mut least = [[f64::INFINITY; FOUR]; RANKS];
+        for lines in values.chunks(RANKS * width) {
+            let mut next = [[f64::INFINITY; FOUR]; RANKS];
+            for (line, next) in lines.chunks_exact(width).zip(&mut next) {
+                *next = match line.get(at..).and_then(|l| l.first_chunk::<FOUR>()) {
+                    Some(four) => *four,
+                    None => std::array::from_fn(|lane| line[(at + lane).min(width - 1)]),
+                };
+            }
+            // Sorts eight.
+            exchange!(&mut next, 0 1, 2 3, 4 5, 6 7, 0 2, 1 3, 4 6, 5 7, 1 2, 5 6);
+            exchange!(&mut next, 0 4, 3 7, 1 5, 2 6, 1 4, 3 6, 2 4, 3 5, 3 4);
+            // The smaller of the i-th and the i-th from the end: the eight smallest of sixteen, up and down again.
+            for i in 0..RANKS {
                 for lane in 0..FOUR {
-                    let (v, k) = (value[lane], kept[lane]);
-                    (kept[lane], value[lane]) = if v < k { (v, k) } else { (k, v) };
+                    let (kept, new) = (least[i][lane], next[RANKS - 1 - i][lane]);
+                    least[i][lane] = if new < kept { new } else { kept };
                 }
             }
+            // Sorts eight that rise and then fall.
+            exchange!(&mut least, 0 4, 1 5, 2 6, 3 7, 0 2, 1 3, 4 6, 5 7, 0 1, 2 3, 4 5, 6 7);
         }
-        found.copy_from_slice(&least[N - 1]);
+        found.copy_from_slice(&least[nth]);
     }
     found
+}
+
+/// The smaller to `i`, the larger to `j`, lane by lane.
+#[inline(always)]
+fn order(values: &mut [[f64; FOUR]; RANKS], i: usize, j: usize) {
+    for lane in 0..FOUR {
+        let (a, b) = (values[i][lane], values[j][lane]);
+        (values[i][lane], values[j][lane]) = if b < a { (b, a) } else { (a, b) };
+    }
 }
 
 #[cfg(test)]
