@@ -9,14 +9,13 @@ use super::linalg::{dot, times_transposed};
 use super::par::Pool;
 use crate::constraints::Chunklets;
 use crate::data::Matrix;
+use crate::kernels::distances::{STRETCH, first_below};
 
 /// Neighbours of each row, and the one whose distance sets the scale.
 const NEIGHBOURS: usize = 10;
 const SCALE_AT: usize = 7;
 /// Rows whose distances to all others are held at once.
 const BLOCK: usize = 64;
-/// Distances that are looked at together.
-const STRIDE: usize = 32;
 
 /// Up to ten neighbours of every row with their affinities.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,16 +82,15 @@ fn nearest(x: &Matrix, centred: &Matrix, norms: &[f64], rows: Range<usize>, per_
     for (i, products) in rows.zip(products.chunks_exact(n)) {
         best.clear();
         let own = norms[i];
-        let distance = |p: f64, norm: f64| own + norm - 2.0 * p;
-        for (start, (products, norms)) in (0..).step_by(STRIDE).zip(products.chunks(STRIDE).zip(norms.chunks(STRIDE))) {
-            // Most stretches hold nothing near enough: one look without branches.
-            let bar = if best.len() == per_row { best[per_row - 1].0 } else { f64::INFINITY };
-            if !products.iter().zip(norms).fold(false, |any, (&p, &norm)| any | (distance(p, norm) < bar)) {
-                continue;
-            }
-            for (j, (&p, &norm)) in (start..).zip(products.iter().zip(norms)) {
-                let mut d = distance(p, norm);
-                if best.len() == per_row && d >= best[per_row - 1].0 || j == i {
+        let bar = |best: &[(f64, u32)]| if best.len() == per_row { best[per_row - 1].0 } else { f64::INFINITY };
+        let mut start = 0;
+        // Most stretches hold nothing near enough.
+        while let Some(skipped) = first_below(own, &norms[start..], &products[start..], bar(&best)) {
+            start += skipped;
+            let end = (start + STRETCH).min(n);
+            for (j, (&p, &norm)) in (start..end).zip(products[start..end].iter().zip(&norms[start..end])) {
+                let mut d = own + norm - 2.0 * p;
+                if d >= bar(&best) || j == i {
                     continue;
                 }
                 if d < 1e-9 * (own + norm) {
@@ -105,6 +103,7 @@ fn nearest(x: &Matrix, centred: &Matrix, norms: &[f64], rows: Range<usize>, per_
                     best.insert(at, (d, j as u32));
                 }
             }
+            start = end;
         }
         out.extend_from_slice(&best);
     }

@@ -164,6 +164,33 @@ fn products_with(norm: f64, norms: &[f64], products: &mut [f64]) -> bool {
     least.iter().any(|&l| l < 0.0)
 }
 
+/// Values that [`first_below`] looks at together.
+pub(crate) const STRETCH: usize = 32;
+
+/// Where the first stretch begins in which some ‖x‖² + ‖y‖² − 2x·y is below the bar, given ‖x‖², the ‖y‖² and the x·y.
+#[allow(unsafe_code)]
+pub(crate) fn first_below(norm: f64, norms: &[f64], products: &[f64], bar: f64) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() {
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn fast(norm: f64, norms: &[f64], products: &[f64], bar: f64) -> Option<usize> {
+            below_with(norm, norms, products, bar)
+        }
+        // SAFETY: the processor has AVX2 and FMA.
+        return unsafe { fast(norm, norms, products, bar) };
+    }
+    below_with(norm, norms, products, bar)
+}
+
+#[inline(always)]
+fn below_with(norm: f64, norms: &[f64], products: &[f64], bar: f64) -> Option<usize> {
+    let is_below = |(&p, &other): (&f64, &f64)| norm + other - 2.0 * p < bar;
+    let mut stretches = products.chunks(STRETCH).zip(norms.chunks(STRETCH));
+    // One look without branches.
+    let found = stretches.position(|(p, n)| p.iter().zip(n).map(is_below).fold(false, |any, below| any | below))?;
+    Some(found * STRETCH)
+}
+
 /// Was a distance taken from products lost to rounding?
 pub(crate) fn untrusted(norm: f64, other: f64, distance: f64) -> bool {
     distance * distance < TRUSTED * 1.01 * (norm + other)
