@@ -92,36 +92,64 @@ fn way(base: &Base, fitted: &Fitted) -> Transform {
     base.transform.clone().then(Transform::Linear { shift: Vec::new(), matrix })
 }
 
-/// Extends a fit on sample rows (those of `base.x`, in the order of `sample`) to all rows.
-#[allow(clippy::too_many_arguments)]
+/// A fit on sample rows, by which others are labelled.
+pub struct Pattern {
+    /// From the original rows to the space of the fit.
+    way: Transform,
+    /// Centres of clusters, or all sample rows for curved ones.
+    points: Matrix,
+    /// Cluster of each point; empty for centres, which are their own.
+    labels: Vec<u32>,
+}
+
+impl Pattern {
+    /// Of a fit to the rows of `base.x`, labelled so; `linear`: are clusters those of nearest centres?
+    pub fn new(base: &Base, fitted: &Fitted, labels: Vec<u32>, k: usize, linear: bool) -> Pattern {
+        let x = fitted.map.as_ref().map_or_else(|| base.x.clone(), |map| project(&base.x, map));
+        let way = way(base, fitted);
+        if !linear {
+            return Pattern { way, points: x, labels };
+        }
+        let (centres, _) = means(&Dataset::dense_trusted(x.values(), x.cols()), &labels, k);
+        Pattern { way, points: centres, labels: Vec::new() }
+    }
+
+    /// The cluster of every row by itself, in the space of the fit.
+    fn nearest<F: Float>(&self, ctx: &RunContext, moved: &Dataset<'_, F>) -> Vec<u32> {
+        let mut found = assign_nearest(ctx, moved, &self.points);
+        if !self.labels.is_empty() {
+            found.iter_mut().for_each(|at| *at = self.labels[*at as usize]);
+        }
+        found
+    }
+
+    /// The cluster of every row by itself.
+    pub fn labels<F: Float>(&self, ctx: &RunContext, data: &Dataset<'_, F>) -> Result<Vec<u32>> {
+        Ok(self.nearest(ctx, &Moved::new(data, &self.way)?.view()?))
+    }
+}
+
+/// Extends a fit to all rows.
 pub fn to_all_rows<F: Float>(
     ctx: &RunContext,
     data: &Dataset<'_, F>,
     chunklets: &Chunklets,
     k: usize,
-    base: &Base,
-    fitted: &Fitted,
-    sample_labels: &[u32],
-    linear: bool,
+    pattern: &Pattern,
     limits: Limits,
 ) -> Result<Extended> {
-    let x = fitted.map.as_ref().map_or_else(|| base.x.clone(), |map| project(&base.x, map));
-    let way = way(base, fitted);
-    let moved = Moved::new(data, &way)?;
+    let moved = Moved::new(data, &pattern.way)?;
     let rows = moved.view()?;
     let units = Units::new(&rows, chunklets);
-    if linear {
-        let sample = Dataset::dense_trusted(x.values(), x.cols());
-        let (centres, _) = means(&sample, sample_labels, k);
-        let outcome = lloyd(ctx, &units, centres, limits, &mut Exact::quick(&units, k))?;
+    if pattern.labels.is_empty() {
+        let outcome = lloyd(ctx, &units, pattern.points.clone(), limits, &mut Exact::quick(&units, k))?;
         return Ok(Extended {
             iterations: outcome.trace.len(),
             labels: outcome.labels,
             termination: outcome.termination,
         });
     }
-    let mut labels: Vec<u32> =
-        assign_nearest(ctx, &rows, &x).into_iter().map(|at| sample_labels[at as usize]).collect();
+    let mut labels = pattern.nearest(ctx, &rows);
     let mut costs = vec![0.0; units.bound() * k];
     for (row, &label) in labels.iter().enumerate() {
         let unit = units.unit_of(row);

@@ -1,5 +1,6 @@
 //! A bounded sample that keeps as many constraints as it can: chunklets in random order, each followed by the chunklets
-//! it is cannot-linked to, up to two thirds of the rows; the rest drawn uniformly. O(n).
+//! it is cannot-linked to, up to two thirds of the rows; the rest drawn uniformly. Where not all constrained rows fit in,
+//! large chunklets lend no more rows than small ones have, or their clusters would stand for all. O(n).
 
 use crate::constraints::Chunklets;
 use crate::rng::Rng;
@@ -11,7 +12,11 @@ pub fn constrained_first(chunklets: &Chunklets, count: usize, rng: &mut Rng) -> 
     let bound = |c: u32| chunklets.members(c).len() > 1 || chunklets.graph().degree(c) > 0;
     let mut order: Vec<u32> = (0..chunklets.len() as u32).filter(|&c| bound(c)).collect();
     rng.shuffle(&mut order);
-    let (most, most_of_one) = (count * 2 / 3, (count / 8).max(2));
+    let most = count * 2 / 3;
+    let most_of_one = match share_of_each(order.iter().map(|&c| chunklets.members(c).len()).collect(), most) {
+        Some(share) => share.clamp(2, (count / 8).max(2)),
+        None => n,
+    };
     let mut seen = vec![false; chunklets.len()];
     let mut taken = vec![false; n];
     let mut total = 0;
@@ -43,6 +48,40 @@ pub fn constrained_first(chunklets: &Chunklets, count: usize, rng: &mut Rng) -> 
     (0..n).filter(|&row| taken[row]).collect()
 }
 
+/// The largest share that all can have up to their size; `None` when there is enough for all.
+fn share_of_each(mut sizes: Vec<usize>, mut available: usize) -> Option<usize> {
+    sizes.sort_unstable();
+    let count = sizes.len();
+    for (i, size) in sizes.into_iter().enumerate() {
+        let share = available / (count - i);
+        if size > share {
+            return Some(share);
+        }
+        available -= size;
+    }
+    None
+}
+
+/// Up to `count` pairs of rows outside `rows`, half of them together by the constraints and half apart: (a, b, together).
+pub fn pairs_outside(chunklets: &Chunklets, rows: &[usize], count: usize, rng: &mut Rng) -> Vec<(usize, usize, bool)> {
+    let mut inside = vec![false; chunklets.n()];
+    rows.iter().for_each(|&row| inside[row] = true);
+    let outside = |c: u32| chunklets.members(c).iter().map(|&row| row as usize).filter(|&row| !inside[row]);
+    let mut pairs = Vec::new();
+    let mut several: Vec<u32> = (0..chunklets.len() as u32).filter(|&c| chunklets.members(c).len() > 1).collect();
+    rng.shuffle(&mut several);
+    let two = |c: u32| {
+        let mut rows = outside(c);
+        Some((rows.next()?, rows.next()?, true))
+    };
+    pairs.extend(several.into_iter().filter_map(two).take(count / 2));
+    let edges: Vec<(u32, u32)> = chunklets.graph().edges().collect();
+    let drawn = rng.sample(edges.len(), count).into_iter().map(|e| edges[e]);
+    let apart = |(a, b): (u32, u32)| Some((outside(a).next()?, outside(b).next()?, false));
+    pairs.extend(drawn.filter_map(apart).take(count / 2));
+    pairs
+}
+
 /// What is known about these rows, numbered by their place.
 pub fn restricted(chunklets: &Chunklets, rows: &[usize]) -> Chunklets {
     const NONE: u32 = u32::MAX;
@@ -64,6 +103,24 @@ pub fn restricted(chunklets: &Chunklets, rows: &[usize]) -> Chunklets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_are_those_of_water_in_vessels() {
+        assert_eq!(share_of_each(vec![3, 1, 2], 6), None);
+        assert_eq!(share_of_each(vec![3, 1, 2], 5), Some(2));
+        assert_eq!(share_of_each(vec![50, 1, 1, 30], 22), Some(10));
+        assert_eq!(share_of_each(vec![5; 10], 9), Some(0));
+    }
+
+    #[test]
+    fn large_chunklets_do_not_crowd_out_small_ones() {
+        // A chunklet of 400 rows and 800 of two: rows of the first are few in the sample as in the data.
+        let groups: Vec<u32> = (0..2000).map(|i| if i < 400 { 0 } else { i / 2 * 2 }).collect();
+        let chunklets = Chunklets::from_groups(&groups, &[]);
+        let rows = constrained_first(&chunklets, 300, &mut Rng::stream(1, "test", 0));
+        assert!(rows.iter().filter(|&&row| row < 400).count() < 60);
+        assert_eq!(rows.len(), 300);
+    }
 
     #[test]
     fn constrained_rows_come_first_and_relations_survive() {

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use super::{CandidateScore, Chosen, Clustering, Info, Listens, Method, Problem};
 use crate::blocks::candidates::{self, Candidate, Fitted, Instance, of_rows};
 use crate::blocks::choose::{self, Choice, Task};
-use crate::blocks::extend::{self, Extended, Moved};
+use crate::blocks::extend::{self, Extended, Moved, Pattern};
 use crate::blocks::lloyd::{Limits, Nearest, Sized, assign_nearest, lloyd};
 use crate::blocks::neighbours::{Neighbours, Votes};
 use crate::blocks::represent::{self, Base};
@@ -30,6 +30,8 @@ const AFFORDABLE: f64 = 2e10;
 const FITTED_AGAIN: usize = 3;
 /// Rows on which a fit is made that is then extended to all.
 const LANDMARKS: usize = 4000;
+/// Constraints that say whether curved clusters are found again beyond the sample.
+const TESTS: usize = 4000;
 /// Beyond this many clusters a sample cannot tell candidates apart.
 const MOST_CLUSTERS: usize = 200;
 /// All data up to this many rows are tested in ten folds, larger ones in five, those with too many rows for neighbours in three.
@@ -147,6 +149,12 @@ fn settled<F: Float>(problem: &Problem<'_, F>, chunklets: &Chunklets) -> Result<
     let transform = Transform::Identity;
     let name = "raw (the constraints and k settle every row)".to_owned();
     finish(problem, labels, name, &transform, Vec::new(), Termination::Optimal, 0)
+}
+
+/// Is this the simplest of the first `simple` that is not worse than the best of them by more than the error?
+fn best_of_simple(choice: &Choice, simple: usize, i: usize) -> bool {
+    let best = choice.scores[..simple].iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+    choice.scores[i].is_some_and(|s| s >= best - choice.error)
 }
 
 /// The clustering with its model: means of the clusters in the space of `transform`.
@@ -373,23 +381,57 @@ impl<F: Float> Work<'_, F> {
         let rows = sample::constrained_first(self.chunklets, LANDMARKS.max(20 * k), &mut ctx.rng("sample", 1));
         let part = self.part(Some(&rows))?;
         let quiet = Work { ctx: &ctx.quiet(), ..*self };
-        let fitted = quiet.fit(&part, &all[picked..=picked]).remove(0);
+        // Curved clusters that did well on the sample may not be found again by its rows: then the best others are.
+        let rival = (0..simple).filter(|_| !all[picked].form.is_linear()).find(|&i| best_of_simple(&choice, simple, i));
+        let fitted: Vec<(usize, Pattern)> = [Some(picked), rival]
+            .into_iter()
+            .flatten()
+            .filter_map(|i| {
+                let fitted = quiet.fit(&part, &all[i..=i]).remove(0)?;
+                let labels = of_rows(&part.chunklets, &fitted.labels);
+                let base = &part.bases[all[i].branch.base];
+                Some((i, Pattern::new(base, &fitted, labels, k, all[i].form.is_linear())))
+            })
+            .collect();
+        let chosen = match &fitted[..] {
+            [curved, plain] if !quiet.found_again(&rows, &curved.1, &plain.1)? => Some(plain),
+            [first, ..] => Some(first),
+            [] => None,
+        };
+        let picked = chosen.map_or(picked, |c| c.0);
         let mut said = vec![false; all.len()];
         said[picked] = true;
-        let chosen = Choice { weights: said.iter().map(|&s| f64::from(u8::from(s))).collect(), ..choice };
-        let (name, scores) = describe(&all, &chosen, &said);
+        let choice = Choice { weights: said.iter().map(|&s| f64::from(u8::from(s))).collect(), ..choice };
+        let (name, scores) = describe(&all, &choice, &said);
         let base = &part.bases[all[picked].branch.base];
-        let found = match fitted {
-            Some(fitted) => {
-                let labels = of_rows(&part.chunklets, &fitted.labels);
-                let linear = all[picked].form.is_linear();
-                let (data, limits) = (self.problem.data, self.limits());
-                extend::to_all_rows(ctx, data, self.chunklets, k, base, &fitted, &labels, linear, limits)?
+        let found = match chosen {
+            Some((_, pattern)) => {
+                extend::to_all_rows(ctx, self.problem.data, self.chunklets, k, pattern, self.limits())?
             }
             // Stopped: labels for every row, without further search.
             None => self.first(&base.transform, 1, Limits { max_iter: 1, tolerance: 0.0 })?,
         };
         finish(self.problem, found.labels, name, &base.transform, scores, found.termination, found.iterations)
+    }
+
+    /// Do rows that are not in the sample keep more constraints, each labelled by itself, by curved clusters?
+    fn found_again(&self, sample: &[usize], curved: &Pattern, plain: &Pattern) -> Result<bool> {
+        let (ctx, data) = (self.ctx, self.problem.data);
+        let pairs = sample::pairs_outside(self.chunklets, sample, TESTS, &mut ctx.rng("tests", 0));
+        let rows: Vec<usize> = pairs.iter().flat_map(|p| [p.0, p.1]).collect();
+        let table = Table::select(data, &rows);
+        let score = |pattern: &Pattern| -> Result<f64> {
+            let labels = pattern.labels(ctx, &table.lend())?;
+            let kept = |same: bool| {
+                let of_kind = pairs.iter().zip(labels.chunks_exact(2)).filter(|(p, _)| p.2 == same);
+                let (all, kept) =
+                    of_kind.fold((0, 0), |(all, kept), (p, l)| (all + 1, kept + usize::from((l[0] == l[1]) == p.2)));
+                (all > 0).then(|| kept as f64 / f64::from(all))
+            };
+            let shares: Vec<f64> = [true, false].into_iter().filter_map(kept).collect();
+            Ok(shares.iter().sum::<f64>() / shares.len().max(1) as f64)
+        };
+        Ok(score(curved)? > score(plain)?)
     }
 
     fn offered(&self, part: &Part, large: bool) -> Vec<Candidate> {
