@@ -5,6 +5,9 @@
 use crate::constraints::Chunklets;
 use crate::rng::Rng;
 
+/// Rows that a chunklet lends at least, if it has them.
+const LEAST_OF_ONE: usize = 5;
+
 /// About `count` rows, ascending.
 pub fn constrained_first(chunklets: &Chunklets, count: usize, rng: &mut Rng) -> Vec<usize> {
     let n = chunklets.n();
@@ -14,7 +17,7 @@ pub fn constrained_first(chunklets: &Chunklets, count: usize, rng: &mut Rng) -> 
     rng.shuffle(&mut order);
     let most = count * 2 / 3;
     let most_of_one = match share_of_each(order.iter().map(|&c| chunklets.members(c).len()).collect(), most) {
-        Some(share) => share.clamp(2, (count / 8).max(2)),
+        Some(share) => share.clamp(LEAST_OF_ONE, (count / 8).max(LEAST_OF_ONE)),
         None => n,
     };
     let mut seen = vec![false; chunklets.len()];
