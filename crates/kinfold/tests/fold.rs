@@ -116,6 +116,44 @@ fn a_large_file_is_decided_on_a_sample_and_finished_in_linear_time() {
 }
 
 #[test]
+fn curved_clusters_of_a_large_file_are_found_from_few_and_from_many_constraints() {
+    let mut rng = Rng::stream(10, "rows", 0);
+    let truth: Vec<u32> = (0..24_000).map(|i| i % 3).collect();
+    let ring = |&l: &u32| {
+        let (radius, angle) = (1.0 + 2.0 * f64::from(l) + 0.2 * rng.normal(), std::f64::consts::TAU * rng.unit());
+        [radius * angle.cos(), radius * angle.sin()]
+    };
+    let rows: Vec<f64> = truth.iter().flat_map(ring).collect();
+    let data = Dataset::dense(&rows, 2).unwrap();
+    // The sample has all of the first, and hardly any of the second.
+    for count in [300, 12_000] {
+        let run = Job::new("fold", 3).run(&RunContext::new(1), &data, &constraints(&truth, count)).unwrap();
+        assert_eq!(run.violations.broken(), 0);
+        assert!(purity(&run, &truth, 3) > 0.99, "{count}: {} {}", run.representation.name, purity(&run, &truth, 3));
+    }
+}
+
+#[test]
+fn as_many_constraints_as_rows_of_a_large_file_do_not_lead_astray() {
+    // Chunklets of very different sizes, and curved candidates that a sample makes look good.
+    let (n, dims, k) = (24_000, 20, 20);
+    let mut rng = Rng::stream(11, "rows", 0);
+    let centres: Vec<f64> = (0..k * dims).map(|_| 0.6 * rng.normal()).collect();
+    let truth: Vec<u32> = (0..n).map(|i| (i % k) as u32).collect();
+    let row = |&l: &u32| (0..dims).map(|j| centres[l as usize * dims + j] + rng.normal()).collect::<Vec<f64>>();
+    let rows: Vec<f64> = truth.iter().flat_map(row).collect();
+    let data = Dataset::dense(&rows, dims).unwrap();
+    let given = constraints(&truth, n);
+    let purity = |method| {
+        let run = Job::new(method, k).run(&RunContext::new(1), &data, &given).unwrap();
+        assert_eq!(run.violations.broken(), 0);
+        purity(&run, &truth, k)
+    };
+    let (ours, theirs) = (purity("fold"), purity("mlcl"));
+    assert!(ours > theirs - 0.02, "fold {ours}, mlcl {theirs}");
+}
+
+#[test]
 fn a_run_out_of_time_still_keeps_every_constraint() {
     for n in [300, 24_000] {
         let (rows, truth) = stretched(n, 4, 8);

@@ -414,10 +414,14 @@ impl<F: Float> Work<'_, F> {
         finish(self.problem, found.labels, name, &base.transform, scores, found.termination, found.iterations)
     }
 
-    /// Do rows that are not in the sample keep more constraints, each labelled by itself, by curved clusters?
+    /// Do rows that are not in the sample keep more constraints, each labelled by itself, by curved clusters? Yes, when the
+    /// sample has all that is known.
     fn found_again(&self, sample: &[usize], curved: &Pattern, plain: &Pattern) -> Result<bool> {
         let (ctx, data) = (self.ctx, self.problem.data);
         let pairs = sample::pairs_outside(self.chunklets, sample, TESTS, &mut ctx.rng("tests", 0));
+        if pairs.is_empty() {
+            return Ok(true);
+        }
         let rows: Vec<usize> = pairs.iter().flat_map(|p| [p.0, p.1]).collect();
         let table = Table::select(data, &rows);
         let score = |pattern: &Pattern| -> Result<f64> {
