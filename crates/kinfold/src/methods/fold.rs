@@ -4,7 +4,8 @@
 //! N = neighbours vote, L = metric relearnt from the clusters, rca = metric learned from the chunklets.
 //! Small data: everything on all rows. Larger: candidates are scored on a sample that keeps the constrained rows, and
 //! the best few fitted to all rows; beyond what neighbour search affords (O(n²)) the best one is extended in linear time,
-//! and curved clusters are tried only where those of nearest centres miss more than 2 % of the held-out answers.
+//! and curved clusters are tried only where those of nearest centres miss more than 2 % of the held-out answers, and taken
+//! only where constrained rows beyond the sample, each by its nearest sample row, keep as many constraints.
 
 use std::sync::OnceLock;
 
@@ -149,12 +150,6 @@ fn settled<F: Float>(problem: &Problem<'_, F>, chunklets: &Chunklets) -> Result<
     let transform = Transform::Identity;
     let name = "raw (the constraints and k settle every row)".to_owned();
     finish(problem, labels, name, &transform, Vec::new(), Termination::Optimal, 0)
-}
-
-/// Is this the simplest of the first `simple` that is not worse than the best of them by more than the error?
-fn best_of_simple(choice: &Choice, simple: usize, i: usize) -> bool {
-    let best = choice.scores[..simple].iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
-    choice.scores[i].is_some_and(|s| s >= best - choice.error)
 }
 
 /// The clustering with its model: means of the clusters in the space of `transform`.
@@ -372,17 +367,19 @@ impl<F: Float> Work<'_, F> {
             Choice { scores: vec![None; all.len()], error: 0.0, weights, best }
         });
         // The simplest that is not worse than the best by more than the error.
-        let top = choice.scores[choice.best];
-        let good = |i: &usize| choice.scores[*i].zip(top).is_some_and(|(s, t)| s >= t - choice.error);
-        let picked = (0..all.len()).find(good).unwrap_or(choice.best);
+        let simplest = |scores: &[Option<f64>]| {
+            let best = scores.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+            scores.iter().position(|score| score.is_some_and(|s| s >= best - choice.error))
+        };
+        let picked = simplest(&choice.scores).unwrap_or(choice.best);
+        // Curved clusters that did well on the sample may not be found again by its rows: then the best others are.
+        let rival = if picked < simple { None } else { simplest(&choice.scores[..simple]) };
         drop(some);
         ctx.progress("fitting all rows", 0, None);
 
         let rows = sample::constrained_first(self.chunklets, LANDMARKS.max(20 * k), &mut ctx.rng("sample", 1));
         let part = self.part(Some(&rows))?;
         let quiet = Work { ctx: &ctx.quiet(), ..*self };
-        // Curved clusters that did well on the sample may not be found again by its rows: then the best others are.
-        let rival = (0..simple).filter(|_| !all[picked].form.is_linear()).find(|&i| best_of_simple(&choice, simple, i));
         let fitted: Vec<(usize, Pattern)> = [Some(picked), rival]
             .into_iter()
             .flatten()
@@ -414,8 +411,8 @@ impl<F: Float> Work<'_, F> {
         finish(self.problem, found.labels, name, &base.transform, scores, found.termination, found.iterations)
     }
 
-    /// Do rows that are not in the sample keep more constraints, each labelled by itself, by curved clusters? Yes, when the
-    /// sample has all that is known.
+    /// Do rows that are not in the sample, each labelled by itself, keep as many constraints by curved clusters, give or take
+    /// what chance does? Yes, when the sample has all that is known.
     fn found_again(&self, sample: &[usize], curved: &Pattern, plain: &Pattern) -> Result<bool> {
         let (ctx, data) = (self.ctx, self.problem.data);
         let pairs = sample::pairs_outside(self.chunklets, sample, TESTS, &mut ctx.rng("tests", 0));
@@ -435,7 +432,7 @@ impl<F: Float> Work<'_, F> {
             let shares: Vec<f64> = [true, false].into_iter().filter_map(kept).collect();
             Ok(shares.iter().sum::<f64>() / shares.len().max(1) as f64)
         };
-        Ok(score(curved)? > score(plain)?)
+        Ok(score(curved)? >= score(plain)? - 1.0 / (pairs.len() as f64).sqrt())
     }
 
     fn offered(&self, part: &Part, large: bool) -> Vec<Candidate> {
