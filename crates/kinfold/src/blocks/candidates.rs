@@ -190,7 +190,7 @@ pub fn fit_branch(
     let start = if forms.iter().all(|f| f.embeds_the_space()) { None } else { Some(fit(x, 0)?) };
     let embedded = match &votes {
         Some(votes) if forms.iter().any(|f| f.embeds_the_space()) => {
-            let coordinates = spectral::embed(votes, chunklets, k, &mut ctx.rng("spectral", stream * 8))?;
+            let coordinates = spectral::embed_parts(votes, chunklets, k, &mut ctx.rng("spectral", stream * 8))?;
             Some(fit(&coordinates, 1)?)
         }
         _ => None,
@@ -217,7 +217,7 @@ pub fn fit_branch(
             (Form::Spectral, ..) => of(&embedded),
             (Form::SpectralNeighbours, Some(v), ..) => refined(v, &of(&embedded)),
             (Form::SpectralRelearntNeighbours, _, Some(_), Some(v)) => {
-                let coordinates = spectral::embed(v, chunklets, k, &mut ctx.rng("spectral", stream * 8 + 1))?;
+                let coordinates = spectral::embed_parts(v, chunklets, k, &mut ctx.rng("spectral", stream * 8 + 1))?;
                 refined(v, &fit(&coordinates, 2)?)
             }
             _ => unreachable!("everything a form needs was made above"),

@@ -1,7 +1,8 @@
 //! Spectral embedding of the chunklets (Ng, Jordan, Weiss 2002, on votes between neighbours): must-links are exact since
 //! a chunklet is one node, edges between cannot-linked chunklets are removed; the k leading eigenvectors of
 //! D^(−1/2) W D^(−1/2), rows to length 1. Parts of the graph that hang together by nothing have the eigenvalue 1 each; long
-//! curves come so near to it that only their parts tell them apart, so those of the heaviest parts are written down.
+//! curves come so near to it that steps do not tell them apart, so these eigenvectors are written down on wish. Clusters are
+//! found better so; beliefs need the spread that is lost.
 //! Cost O(k·links) per application, a few dozen applications.
 
 use super::linalg::leading_eigenvectors_beside;
@@ -15,8 +16,18 @@ use crate::rng::Rng;
 /// Up to this many chunklets the eigenproblem is solved exactly.
 const DENSE: usize = 150;
 
-/// Coordinates of every row (equal within a chunklet), `wanted` columns at most.
+/// Coordinates of every row (equal within a chunklet), `wanted` columns at most. Rows of a part that touches no other may
+/// spread, as far as steps have not told the slowest waves along it from the part itself.
 pub fn embed(votes: &Votes, chunklets: &Chunklets, wanted: usize, rng: &mut Rng) -> Result<Matrix> {
+    embed_beside(votes, chunklets, wanted, false, rng)
+}
+
+/// The same with all rows of such a part on one point, where there are no more parts than columns.
+pub fn embed_parts(votes: &Votes, chunklets: &Chunklets, wanted: usize, rng: &mut Rng) -> Result<Matrix> {
+    embed_beside(votes, chunklets, wanted, true, rng)
+}
+
+fn embed_beside(votes: &Votes, chunklets: &Chunklets, wanted: usize, by_parts: bool, rng: &mut Rng) -> Result<Matrix> {
     let m = chunklets.len();
     let graph = chunklets.graph();
     // The links that are left, row after row.
@@ -51,12 +62,9 @@ pub fn embed(votes: &Votes, chunklets: &Chunklets, wanted: usize, rng: &mut Rng)
     };
     let parts = parts(&starts, &links);
     let count = parts.iter().max().map_or(0, |&last| last as usize + 1);
-    let mut weight = vec![0usize; count];
-    (0..chunklets.n()).for_each(|row| weight[parts[chunklets.of(row) as usize] as usize] += 1);
-    let mut heaviest: Vec<u32> = (0..count as u32).collect();
-    heaviest.sort_by_key(|&part| std::cmp::Reverse(weight[part as usize]));
     let mut known = Matrix::zeros(0, m);
-    for &part in heaviest.iter().take(wanted) {
+    // Of more parts than vectors, random mixtures keep apart what a choice of some would throw together.
+    for part in 0..if by_parts && count <= wanted { count as u32 } else { 0 } {
         known.push(&(0..m).map(|u| if parts[u] == part { 1.0 / root[u] } else { 0.0 }).collect::<Vec<f64>>());
     }
     let vectors = leading_eigenvectors_beside(&known, wanted, DENSE, rng, &apply)?;
@@ -112,7 +120,7 @@ mod tests {
         let x = Matrix::from_vec(2, (0..1200).flat_map(ring).collect());
         let chunklets = Chunklets::from_groups(&(0..1200).collect::<Vec<u32>>(), &[]);
         let votes = Votes::new(&Neighbours::new(&Pool::new(1), &x), &chunklets);
-        let found = embed(&votes, &chunklets, 2, &mut rng).unwrap();
+        let found = embed_parts(&votes, &chunklets, 2, &mut rng).unwrap();
         for i in 2..1200 {
             let apart: f64 = found.row(i).iter().zip(found.row(i % 2)).map(|(a, b)| (a - b).abs()).sum();
             assert!(apart < 1e-6, "row {i}: {:?}", found.row(i));
