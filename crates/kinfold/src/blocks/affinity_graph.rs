@@ -86,25 +86,7 @@ impl AffinityGraph {
 
     /// The connected part of every row, numbered by first row.
     pub fn parts(&self) -> (Vec<u32>, usize) {
-        let mut part = vec![u32::MAX; self.n];
-        let (mut count, mut queue) = (0, Vec::new());
-        for first in 0..self.n {
-            if part[first] != u32::MAX {
-                continue;
-            }
-            part[first] = count;
-            queue.push(first);
-            while let Some(i) = queue.pop() {
-                for (j, &w) in self.row(i).iter().enumerate() {
-                    if w > 0.0 && part[j] == u32::MAX {
-                        part[j] = count;
-                        queue.push(j);
-                    }
-                }
-            }
-            count += 1;
-        }
-        (part, count as usize)
+        parts(self.n, |i| self.row(i).iter().enumerate().filter(|(_, w)| **w > 0.0).map(|(j, _)| j))
     }
 
     /// D − W.
@@ -148,6 +130,29 @@ impl AffinityGraph {
         let degrees = self.degrees();
         self.cut(labels, k, |i| degrees[i])
     }
+}
+
+/// The connected part of every node of a graph, numbered by first node, and how many there are.
+pub fn parts<I: Iterator<Item = usize>>(n: usize, neighbours: impl Fn(usize) -> I) -> (Vec<u32>, usize) {
+    let mut part = vec![u32::MAX; n];
+    let (mut count, mut queue) = (0, Vec::new());
+    for first in 0..n {
+        if part[first] != u32::MAX {
+            continue;
+        }
+        part[first] = count;
+        queue.push(first);
+        while let Some(i) = queue.pop() {
+            for j in neighbours(i) {
+                if part[j] == u32::MAX {
+                    part[j] = count;
+                    queue.push(j);
+                }
+            }
+        }
+        count += 1;
+    }
+    (part, count as usize)
 }
 
 /// Eigenvectors of the `wanted` smallest eigenvalues of a positive semidefinite matrix, as rows, smallest first.
