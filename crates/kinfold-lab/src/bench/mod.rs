@@ -43,7 +43,7 @@ pub struct BenchArgs {
     /// Only these methods
     #[arg(long, value_delimiter = ',')]
     methods: Vec<String>,
-    /// A setting of the methods, like order=rows (repeatable); for trials, with an OUT of their own
+    /// A setting of the methods, like order=index (repeatable); for trials, with an OUT of their own
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
     /// Stop after this many minutes; the next run goes on

@@ -458,7 +458,7 @@ pub fn run(
 /// The share of the constraints that hold, by their place in the order that `ckm` drew.
 fn held_by_place(ctx: &RunContext, given: &ConstraintSet, labels: &[u32]) -> kinfold::Result<Vec<(String, f64)>> {
     let links = Links::of_rows("ckm", given)?;
-    let order = links.order(Order::Rows, &mut ctx.rng("order", 0));
+    let order = links.order(Order::Index, &mut ctx.rng("order", 0));
     let mut shares = Vec::new();
     let mut from = 0;
     for to in PLACES {

@@ -101,10 +101,9 @@ pub struct Plan {
     pub alpha_star: f64,
     /// Order of constraints of equal priority.
     pub order: Order,
-    /// Do broken constraints come first in the next round? Otherwise every round has an order of its own.
+    /// Do broken constraints come first and weigh more in the next round? Otherwise every round has an order of its own,
+    /// and all weigh the same.
     pub adaptive: bool,
-    /// Do broken constraints weigh more in the next round?
-    pub weigh: bool,
     /// Fresh centres in every round?
     pub redraw: bool,
     /// Starts of the final kernel k-means.
@@ -179,7 +178,7 @@ pub fn boost<F: Float>(ctx: &RunContext, material: &Material<'_, F>, plan: &Plan
             termination = stop.into();
             break;
         }
-        if plan.weigh {
+        if plan.adaptive {
             reweigh(&mut priorities, &holds, alpha);
         }
     }
@@ -265,6 +264,7 @@ fn reweigh(priorities: &mut [f64], holds: &[bool], alpha: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blocks::ckm::Closer;
     use crate::blocks::kernel::Kernel;
     use crate::blocks::kernel_kmeans::Init;
 
@@ -281,13 +281,12 @@ mod tests {
         let closed = given.close().unwrap();
         let ctx = RunContext::new(1).with_threads(1);
         let affinity = Affinity { kernel: Kernel::Linear, sigma: 0.0, neighbour: 7 };
-        let weak = ckm::Settings { k, init: Init::FarthestFirst, max_iter: 100 };
+        let weak = ckm::Settings { k, init: Init::FarthestFirst, closer: Closer::Distance, max_iter: 100 };
         let plan = Plan {
             rounds: 20,
             alpha_star: 100.0,
             order: Order::Random,
             adaptive: true,
-            weigh: true,
             redraw: true,
             final_restarts: 3,
             refine: false,

@@ -5,8 +5,10 @@
 
 use std::sync::OnceLock;
 
+use super::constrained_em::Constrained;
 use super::lloyd::{Exact, Limits, lloyd};
 use super::metric::{Shrinkage, whitened};
+use super::mixture::{self, Covariance, Maximiser};
 use super::neighbours::{Neighbours, Votes};
 use super::represent::Base;
 use super::units::Units;
@@ -18,6 +20,9 @@ use crate::error::Result;
 
 /// Iterations of one k-means start at most.
 const LIMITS: Limits = Limits { max_iter: 100, tolerance: 0.0 };
+/// How a mixture is fitted.
+const MIXTURE: mixture::Settings =
+    mixture::Settings { covariance: Covariance::Auto, reg: 1e-6, shrink: true, max_iter: 50, tolerance: 1e-5 };
 /// Times the metric is relearnt at most.
 const RELEARNINGS: usize = 3;
 
@@ -32,6 +37,8 @@ pub enum Form {
     Relearnt,
     /// k-means, metric relearnt, then neighbours.
     RelearntNeighbours,
+    /// k-means, then a Gaussian mixture.
+    Mixture,
     /// Spectral start.
     Spectral,
     /// Spectral start, then neighbours.
@@ -57,6 +64,7 @@ impl Form {
             Form::Neighbours => format!("{space}+N"),
             Form::Relearnt => format!("{space}+L"),
             Form::RelearntNeighbours => format!("{space}+L+N"),
+            Form::Mixture => format!("{space}+M"),
             Form::Spectral => format!("spectral({space})"),
             Form::SpectralNeighbours => format!("spectral({space})+N"),
             Form::SpectralRelearntNeighbours => format!("spectral({space}+L)+N"),
@@ -92,10 +100,17 @@ pub fn offered(bases: &[Base], learnt: bool, large: bool) -> Vec<Candidate> {
     let mut spaces: Vec<(Branch, String, &[Form])> = Vec::new();
     for (i, base) in bases.iter().enumerate() {
         let forms: &[Form] = match (large, i == last) {
-            (false, false) => &[Neighbours, SpectralNeighbours],
-            (false, true) => {
-                &[Neighbours, RelearntNeighbours, SpectralRelearntNeighbours, SpectralNeighbours, Spectral]
-            }
+            (false, false) => &[Plain, Neighbours, SpectralNeighbours],
+            (false, true) => &[
+                Plain,
+                Relearnt,
+                Mixture,
+                Neighbours,
+                RelearntNeighbours,
+                SpectralRelearntNeighbours,
+                SpectralNeighbours,
+                Spectral,
+            ],
             (true, false) => &[Plain, SpectralNeighbours],
             (true, true) => &[Plain, Relearnt, SpectralNeighbours, SpectralRelearntNeighbours],
         };
@@ -106,9 +121,9 @@ pub fn offered(bases: &[Base], learnt: bool, large: bool) -> Vec<Candidate> {
             [&[Plain, SpectralNeighbours], &[Plain], &[Plain, Relearnt]]
         } else {
             [
-                &[Neighbours, SpectralNeighbours],
-                &[Neighbours, SpectralNeighbours],
-                &[Neighbours, RelearntNeighbours, SpectralRelearntNeighbours],
+                &[Plain, Neighbours, SpectralNeighbours],
+                &[Plain, Neighbours, SpectralNeighbours],
+                &[Plain, Relearnt, Mixture, Neighbours, RelearntNeighbours, SpectralRelearntNeighbours],
             ]
         };
         let shrinkages = [
@@ -214,6 +229,7 @@ pub fn fit_branch(
             (Form::Neighbours, Some(v), ..) => refined(v, &of(&start)),
             (Form::Relearnt, _, Some(r), _) => r.labels.clone(),
             (Form::RelearntNeighbours, _, Some(r), Some(v)) => refined(v, &r.labels),
+            (Form::Mixture, ..) => mixture(ctx, x, instance, chunklets, &of(&start))?,
             (Form::Spectral, ..) => of(&embedded),
             (Form::SpectralNeighbours, Some(v), ..) => refined(v, &of(&embedded)),
             (Form::SpectralRelearntNeighbours, _, Some(_), Some(v)) => {
@@ -286,6 +302,21 @@ fn kmeans(
         }
     }
     Ok(of_chunklets(chunklets, &best.map(|b| b.1).unwrap_or_default()))
+}
+
+/// The most probable labels under a Gaussian mixture that starts from these.
+fn mixture(
+    ctx: &RunContext,
+    x: &Matrix,
+    instance: &Instance<'_>,
+    chunklets: &Chunklets,
+    start: &[u32],
+) -> Result<Vec<u32>> {
+    let data = lend(x, instance.weights)?;
+    let maximiser = Maximiser::new(&data, instance.k, &MIXTURE);
+    let constrained = Constrained::new(&data, chunklets, instance.k, false);
+    let fit = constrained.fit(ctx, &maximiser, &of_rows(chunklets, start), &MIXTURE);
+    Ok(constrained.labels(ctx, &fit, start, true)?.0)
 }
 
 struct Relearnt {

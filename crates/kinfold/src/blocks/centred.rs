@@ -77,6 +77,8 @@ pub trait Centred {
     fn two_nearest_of_all(&self, pool: &Pool, out: &mut [Near]);
     /// Squared distance of a point to a centre.
     fn distance2(&self, i: usize, centre: usize) -> f64;
+    /// Squared length of a point, K_ii.
+    fn length2(&self, i: usize) -> f64;
     /// Centres to the means of a labelling; those of empty clusters stay. The total weights of the clusters.
     fn update(&mut self, pool: &Pool, labels: &[u32]) -> Vec<f64>;
     /// Puts one centre on a point.
@@ -245,6 +247,9 @@ impl<F: Float> Centred for RowCentres<'_, F> {
     fn distance2(&self, i: usize, centre: usize) -> f64 {
         self.data.distance2(i, self.centres.row(centre))
     }
+    fn length2(&self, i: usize) -> f64 {
+        self.data.distance2(i, &vec![0.0; self.data.dims()])
+    }
     fn update(&mut self, pool: &Pool, labels: &[u32]) -> Vec<f64> {
         let (k, dims, data) = (self.centres.rows(), self.centres.cols(), &self.data);
         let changed = self.labels.iter().zip(labels).filter(|(was, is)| was != is).count();
@@ -368,6 +373,9 @@ impl Centred for GramCentres<'_> {
             }
             _ => self.distances.at(i, centre),
         }
+    }
+    fn length2(&self, i: usize) -> f64 {
+        self.gram.own()[i]
     }
     fn update(&mut self, pool: &Pool, labels: &[u32]) -> Vec<f64> {
         let k = self.distances.clusters();

@@ -30,12 +30,21 @@ crate::choice! {
     pub enum Order {
         /// Shuffled.
         Random = "random",
-        /// Rows in random order, each with its constraints to the rows after it.
-        Rows = "rows",
         /// Breadth first over the graph of the constraints: each meets a point that is placed already.
         Component = "component",
         /// By the rows they name, as the authors' program walks a matrix of constraints.
         Index = "index",
+    }
+}
+
+crate::choice! {
+    /// Which of two points is closer to its nearest centre.
+    pub enum Closer {
+        /// The one at the smaller distance.
+        Distance = "distance",
+        /// By −2⟨x, μ⟩ + ‖μ‖², distances without K_ii, as the authors' program compares: of two points as near to their
+        /// centres the longer one, so that the origin counts.
+        Product = "product",
     }
 }
 
@@ -158,16 +167,6 @@ impl Links {
             all.sort_by_key(|&s| (self.links[s as usize].a, self.links[s as usize].b));
             return all;
         }
-        if order == Order::Rows {
-            let mut place: Vec<u32> = (0..self.bound.len() as u32).collect();
-            rng.shuffle(&mut place);
-            all.sort_by_cached_key(|&s| {
-                let link = self.links[s as usize];
-                let (a, b) = (place[link.a as usize], place[link.b as usize]);
-                (a.min(b), a.max(b))
-            });
-            return all;
-        }
         rng.shuffle(&mut all);
         if order == Order::Component { self.breadth_first(&all) } else { all }
     }
@@ -243,6 +242,8 @@ pub struct Settings {
     pub k: usize,
     /// Starting centres.
     pub init: Init,
+    /// Which of two points decides.
+    pub closer: Closer,
     /// Sweeps at most.
     pub max_iter: usize,
 }
@@ -260,6 +261,12 @@ pub fn ckm(ctx: &RunContext, points: &mut dyn Centred, links: &Links, order: &[u
     let slots = if mostly_free { links.bound.len() } else { n };
     let (mut near, mut placed) = (vec![Near::default(); slots], vec![NOWHERE; slots]);
     let weights: Vec<f64> = (0..n).map(|i| points.weight(i)).collect();
+    // What is taken off the distances of each slot before two are compared.
+    let mut less = vec![0.0; slots];
+    if settings.closer == Closer::Product {
+        let slot = |s: u32, i: u32| if mostly_free { s } else { i } as usize;
+        (0..).zip(&links.bound).for_each(|(s, &i)| less[slot(s, i)] = points.length2(i as usize));
+    }
     let mut distances = vec![0.0; n];
     let mut labels: Vec<u32> = vec![NOWHERE; n];
     let mut now = vec![0u32; n];
@@ -273,7 +280,7 @@ pub fn ckm(ctx: &RunContext, points: &mut dyn Centred, links: &Links, order: &[u
         } else {
             points.two_nearest_of_all(pool, &mut near);
         }
-        place(&walk, &near, &mut placed);
+        place(&walk, &near, &less, &mut placed);
         let mut settle = |i: usize, near: &Near, c: u32| {
             (now[i], distances[i]) = match c {
                 NOWHERE => (near.first, near.first_d2),
@@ -317,7 +324,7 @@ pub fn ckm(ctx: &RunContext, points: &mut dyn Centred, links: &Links, order: &[u
 }
 
 /// Algorithm 2, steps 3–37: walks the constraints and writes the cluster of every slot.
-fn place(walk: &[Link], near: &[Near], placed: &mut [u32]) {
+fn place(walk: &[Link], near: &[Near], less: &[f64], placed: &mut [u32]) {
     placed.fill(NOWHERE);
     for link in walk {
         let (a, b) = (link.a as usize, link.b as usize);
@@ -326,7 +333,7 @@ fn place(walk: &[Link], near: &[Near], placed: &mut [u32]) {
         match (placed[a], placed[b]) {
             (NOWHERE, NOWHERE) => {
                 let (x, y) = (near[a], near[b]);
-                let a_is_closer = x.first_d2 <= y.first_d2;
+                let a_is_closer = x.first_d2 - less[a] <= y.first_d2 - less[b];
                 (placed[a], placed[b]) = match (link.together, a_is_closer) {
                     (true, true) => (x.first, x.first),
                     (true, false) => (y.first, y.first),
@@ -399,7 +406,7 @@ mod tests {
         let n = [near(0, 2.0, 1, 3.0), near(0, 1.0, 2, 9.0), near(2, 0.5, 0, 4.0), near(1, 1.0, 0, 2.0)];
         let run = |walk: &[Link]| {
             let mut placed = vec![NOWHERE; 4];
-            place(walk, &n, &mut placed);
+            place(walk, &n, &[0.0; 4], &mut placed);
             placed
         };
         assert_eq!(run(&[link(0, 1, false)])[..2], [1, 0]); // the closer one keeps it
@@ -413,8 +420,11 @@ mod tests {
         // Ties favour the first of the pair.
         let equal = [near(0, 1.0, 1, 2.0), near(0, 1.0, 1, 2.0)];
         let mut placed = vec![NOWHERE; 2];
-        place(&[link(0, 1, false)], &equal, &mut placed);
+        place(&[link(0, 1, false)], &equal, &[0.0; 2], &mut placed);
         assert_eq!(placed, [0, 1]);
+        // Without K_ii the longer one is the closer one.
+        place(&[link(0, 1, false)], &equal, &[1.0, 4.0], &mut placed);
+        assert_eq!(placed, [1, 0]);
     }
 
     #[test]
@@ -442,7 +452,7 @@ mod tests {
                 let affinity = Affinity { kernel, sigma: 0.0, neighbour: 7 };
                 let space = Space::new(&Pool::new(1), &data, &affinity, None).unwrap();
                 let mut points = centred(&space);
-                let settings = Settings { k, init: Init::KmeansPlusPlus, max_iter: 100 };
+                let settings = Settings { k, init: Init::KmeansPlusPlus, closer: Closer::Product, max_iter: 100 };
                 points.seed(&pool_ctx.pool, k, settings.init, &mut rng);
                 let sweeps = ckm(&pool_ctx, points.as_mut(), &links, &order, settings);
                 assert!(links.holds(0, &sweeps.labels) && links.holds(1, &sweeps.labels), "case {case}");
@@ -459,7 +469,7 @@ mod tests {
         let links = Links::of_rows("test", &ConstraintSet::new(7)).unwrap();
         let space = Space::Lent(data);
         let ctx = RunContext::new(0).with_threads(1);
-        let settings = Settings { k: 3, init: Init::FarthestFirst, max_iter: 100 };
+        let settings = Settings { k: 3, init: Init::FarthestFirst, closer: Closer::Distance, max_iter: 100 };
         let mut points = centred(&space);
         points.seed(&ctx.pool, 3, settings.init, &mut ctx.rng("x", 0));
         let sweeps = ckm(&ctx, points.as_mut(), &links, &[], settings);
@@ -491,27 +501,6 @@ mod tests {
                 seen.extend([p.a, p.b]);
             }
         }
-    }
-
-    #[test]
-    fn rows_come_in_a_random_order_each_with_its_constraints_to_rows_after_it() {
-        use Kind::{CannotLink as Cl, MustLink as Ml};
-        let given = set(6, &[(Ml, 0, 1), (Cl, 0, 4), (Ml, 1, 2), (Cl, 2, 5), (Ml, 0, 5), (Cl, 1, 5)]);
-        let links = Links::of_rows("test", &given).unwrap();
-        let mut firsts = std::collections::BTreeSet::new();
-        for seed in 0..40 {
-            let order = links.order(Order::Rows, &mut Rng::stream(seed, "order", 0));
-            let mut sorted = order.clone();
-            sorted.sort_unstable();
-            assert_eq!(sorted, [0, 1, 2, 3, 4, 5]);
-            // The constraints of a row that is done are all behind it.
-            let ends = |s: u32| [given.pairs()[s as usize].a, given.pairs()[s as usize].b];
-            let of_first = |row: u32| order.iter().take_while(|&&s| ends(s).contains(&row)).count();
-            let degree = |row: u32| order.iter().filter(|&&s| ends(s).contains(&row)).count();
-            assert!(ends(order[0]).iter().any(|&row| of_first(row) == degree(row)), "{order:?}");
-            firsts.insert(order[0]);
-        }
-        assert!(firsts.len() > 3, "{firsts:?}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod choose;
 pub mod ckm;
 pub(crate) mod clashes;
 pub mod consensus;
+pub mod constrained_em;
 pub mod contingency;
 pub mod dendrogram;
 pub mod exact;

@@ -8,7 +8,7 @@
 use super::{Clustering, Info, Listens, Method, Problem};
 use crate::blocks::assign::Assigner;
 use crate::blocks::boost::{Material, Plan, Request, boost, check_labels};
-use crate::blocks::ckm::{Base, Order, Settings};
+use crate::blocks::ckm::{Base, Closer, Order, Settings};
 use crate::blocks::kernel::{Affinity, Kernel};
 use crate::blocks::kernel_kmeans::Init;
 use crate::constraints::Chunklets;
@@ -29,6 +29,8 @@ crate::params! {
         order: Order = Order::Random;
         /// Fresh starting centres in every round; no: the same in all, as the paper ran it.
         redraw: bool = true;
+        /// Which of two rows decides: the one at the smaller distance, or the one that the authors' program takes.
+        closer: Closer = Closer::Distance;
         /// What is placed: rows as in the paper, or chunklets, which cannot break a must-link.
         base: Base = Base::Rows;
         /// How alike two rows are.
@@ -103,11 +105,10 @@ impl Method for Bckm {
             alpha_star: p.alpha_star,
             order: p.order,
             adaptive: true,
-            weigh: true,
             redraw: p.redraw,
             final_restarts: p.final_restarts,
             refine: p.refine,
-            weak: Settings { k: problem.k, init: p.init, max_iter: p.max_iter },
+            weak: Settings { k: problem.k, init: p.init, closer: p.closer, max_iter: p.max_iter },
         };
         let mut boosted = boost(ctx, &material, &plan)?;
         if p.repair {
@@ -213,7 +214,6 @@ mod tests {
                 &[("kernel", "rbf-local")],
                 &[("base", "chunklets")],
                 &[("order", "component")],
-                &[("order", "rows")],
                 &[("order", "index")],
             ] {
                 let (one, two) = (run(method, settings, 1, &rows, &given), run(method, settings, 2, &rows, &given));

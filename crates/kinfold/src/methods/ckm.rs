@@ -8,7 +8,7 @@
 use super::{Clustering, Info, Listens, Method, Problem};
 use crate::blocks::boost::{Material, Request};
 use crate::blocks::centred::centred;
-use crate::blocks::ckm::{Base, Order, Settings, Sweeps, ckm};
+use crate::blocks::ckm::{Base, Closer, Order, Settings, Sweeps, ckm};
 use crate::blocks::kernel::{Affinity, Kernel};
 use crate::blocks::kernel_kmeans::Init;
 use crate::context::RunContext;
@@ -21,7 +21,9 @@ crate::params! {
         /// Starting centres.
         init: Init = Init::KmeansPlusPlus;
         /// Order in which constraints are met.
-        order: Order = Order::Rows;
+        order: Order = Order::Index;
+        /// Which of two rows decides: the one at the smaller distance, or the one that the authors' program takes.
+        closer: Closer = Closer::Product;
         /// What is placed: rows as in the paper, or chunklets, which cannot break a must-link.
         base: Base = Base::Rows;
         /// How alike two rows are.
@@ -84,7 +86,7 @@ impl Method for Ckm {
         let (method, affinity) = (Self::INFO.name, self.affinity());
         let request = Request { method, k: problem.k, affinity, base: p.base, runs: p.restarts };
         let material = Material::new(&ctx.pool, &request, problem.data, problem.given, problem.chunklets)?;
-        let settings = Settings { k: problem.k, init: p.init, max_iter: p.max_iter };
+        let settings = Settings { k: problem.k, init: p.init, closer: p.closer, max_iter: p.max_iter };
         let mut points = centred(&material.space);
         let start = |r: u64, points: &mut dyn crate::blocks::centred::Centred| {
             let order = material.links.order(p.order, &mut ctx.rng("order", r));

@@ -1,23 +1,19 @@
 //! Constrained EM (Shental, Bar-Hillel, Hertz, Weinshall 2003): the likelihood of a Gaussian mixture over only those
-//! labellings that keep every constraint, p(X, Y) ∝ Π_chunklets π(y_c) Π_{i∈c} N(x_i | y_c) · Π_cannot-links [y_c ≠ y_c'].
-//! Must-links are exact (a chunklet has one source, π counts chunklets); marginals under cannot-links are exact for
-//! components of small width, by damped belief propagation beyond (`blocks::marginals`). As in the paper's default π
-//! ignores that the cannot-links' normaliser depends on it. Labels are the most probable ones that keep every constraint,
-//! by exact assignment. Per iteration: the densities of EM plus O(cannot-links·k) per round of propagation.
+//! labellings that keep every constraint (`blocks::constrained_em`), best of several starts of constrained k-means. As in
+//! the paper's default π ignores that the cannot-links' normaliser depends on it.
 
 use super::{Clustering, Info, Listens, Method, Problem};
-use crate::blocks::assign::Assigner;
+use crate::blocks::candidates::{of_chunklets, of_rows};
+use crate::blocks::constrained_em::Constrained;
 use crate::blocks::lloyd::{Exact, Limits, lloyd};
-use crate::blocks::marginals::{Network, to_shares};
 use crate::blocks::means::sum_of_squares;
-use crate::blocks::mixture::{Covariance, Expect, Fitted, Maximiser, Settings, em};
+use crate::blocks::mixture::{Covariance, Maximiser, Settings};
 use crate::blocks::restarts;
 use crate::blocks::seeding::Init;
 use crate::blocks::units::Units;
-use crate::constraints::Chunklets;
 use crate::context::RunContext;
 use crate::data::Float;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 crate::params! {
     /// Parameters of `constrained-em`.
@@ -41,82 +37,6 @@ crate::params! {
 
 /// See the module.
 pub struct ConstrainedEm(ConstrainedEmParams);
-
-/// The E step over chunklets.
-struct Bound<'a> {
-    chunklets: &'a Chunklets,
-    network: &'a Network,
-    /// Mean row weight of every chunklet.
-    omega: &'a [f64],
-    by_rows: bool,
-    /// log π + Σ log N of the last step, chunklets × k.
-    log_phi: Vec<f64>,
-    /// What belief propagation starts from.
-    messages: Vec<Vec<f64>>,
-    approximate: usize,
-    unsettled: usize,
-}
-
-impl Expect for Bound<'_> {
-    fn expect(&mut self, ctx: &RunContext, log_weights: &[f64], densities: &[f64], posteriors: &mut [f64]) -> f64 {
-        let (k, m) = (log_weights.len(), self.chunklets.len());
-        let mut log_phi = vec![0.0; m * k];
-        ctx.pool.map_chunks_mut(&mut log_phi, 256 * k, |start, slice| {
-            for (c, row) in (start / k..).zip(slice.chunks_exact_mut(k)) {
-                row.copy_from_slice(log_weights);
-                for &i in self.chunklets.members(c as u32) {
-                    let dens = &densities[i as usize * k..(i as usize + 1) * k];
-                    row.iter_mut().zip(dens).for_each(|(r, d)| *r += d);
-                }
-                // A dropped component stays possible where constraints leave nothing else.
-                let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                row.iter_mut().for_each(|r| *r = r.max(top - 690.0));
-            }
-        });
-        let mut shares = log_phi.clone();
-        let mut likelihood = 0.0;
-        for (c, row) in shares.chunks_exact_mut(k).enumerate() {
-            let log_z = to_shares(row);
-            if self.chunklets.graph().degree(c as u32) == 0 {
-                likelihood += self.omega[c] * log_z;
-            }
-        }
-        let found = self.network.infer(ctx, &log_phi, &mut self.messages, &mut shares, |units, log_z| {
-            let mean = units.iter().map(|&c| self.omega[c as usize]).sum::<f64>() / units.len() as f64;
-            likelihood += mean * log_z;
-        });
-        (self.approximate, self.unsettled) = (found.approximate, found.unsettled);
-        for c in 0..m {
-            for &i in self.chunklets.members(c as u32) {
-                posteriors[i as usize * k..(i as usize + 1) * k].copy_from_slice(&shares[c * k..(c + 1) * k]);
-            }
-        }
-        self.log_phi = log_phi;
-        likelihood
-    }
-
-    fn mixing(&self, posteriors: &[f64], k: usize) -> Option<Vec<f64>> {
-        if self.by_rows {
-            return None;
-        }
-        let mut sums = vec![0.0; k];
-        for (c, omega) in self.omega.iter().enumerate() {
-            let row = self.chunklets.members(c as u32)[0] as usize;
-            sums.iter_mut().zip(&posteriors[row * k..(row + 1) * k]).for_each(|(s, p)| *s += omega * p);
-        }
-        let total: f64 = sums.iter().sum();
-        sums.iter_mut().for_each(|s| *s /= total);
-        Some(sums)
-    }
-}
-
-struct Start {
-    fitted: Fitted,
-    log_phi: Vec<f64>,
-    labels: Vec<u32>,
-    approximate: usize,
-    unsettled: usize,
-}
 
 impl Method for ConstrainedEm {
     type Params = ConstrainedEmParams;
@@ -156,42 +76,18 @@ impl Method for ConstrainedEm {
         };
         let units = Units::new(data, chunklets);
         let maximiser = Maximiser::new(data, k, &settings);
-        let network = Network::new(chunklets.graph(), k);
-        let omega: Vec<f64> = (0..chunklets.len() as u32)
-            .map(|c| {
-                let members = chunklets.members(c);
-                members.iter().map(|&i| data.weight(i as usize)).sum::<f64>() / members.len() as f64
-            })
-            .collect();
+        let constrained = Constrained::new(data, chunklets, k, p.by_rows);
         let one = |ctx: &RunContext, r: u64| {
             let centres = Init::GreedyKmeansPlusPlus.draw(&ctx.pool, &units, k, &mut ctx.rng("seeding", r));
             let limits = Limits { max_iter: 10, tolerance: 0.0 };
             let start = lloyd(ctx, &units, centres, limits, &mut Exact::quick(&units, k))?;
-            let mut bound = Bound {
-                chunklets,
-                network: &network,
-                omega: &omega,
-                by_rows: p.by_rows,
-                log_phi: Vec::new(),
-                messages: Vec::new(),
-                approximate: 0,
-                unsettled: 0,
-            };
-            let fitted = em(ctx, &maximiser, &start.labels, &settings, &mut bound);
-            let Bound { log_phi, approximate, unsettled, .. } = bound;
-            Ok(Start { fitted, log_phi, labels: start.labels, approximate, unsettled })
+            Ok((constrained.fit(ctx, &maximiser, &start.labels, &settings), start.labels))
         };
         let size = data.n() * data.dims() * k;
-        let best = restarts::best_by(ctx, p.restarts, size, one, |s| s.fitted.trace[s.fitted.trace.len() - 1])?;
-
-        let costs: Vec<f64> = best.log_phi.iter().map(|v| -v).collect();
-        let previous: Vec<u32> =
-            (0..chunklets.len() as u32).map(|c| best.labels[chunklets.members(c)[0] as usize]).collect();
-        let mut of_chunklets = vec![0u32; chunklets.len()];
-        let assigned = Assigner::new(chunklets.graph(), k)
-            .assign(ctx, &costs, Some(&previous), &mut of_chunklets)
-            .map_err(|stuck| Error::DeadEnd(stuck.to_string()))?;
-        let labels = chunklets.of_rows().iter().map(|&c| of_chunklets[c as usize]).collect();
+        let (best, start) =
+            restarts::best_by(ctx, p.restarts, size, one, |s| s.0.fitted.trace[s.0.fitted.trace.len() - 1])?;
+        let (found, proven) = constrained.labels(ctx, &best, &of_chunklets(chunklets, &start), false)?;
+        let labels = of_rows(chunklets, &found);
         let mut clustering = Clustering::of_labels(labels);
         if best.approximate > 0 {
             clustering.notes.push(format!(
@@ -204,7 +100,7 @@ impl Method for ConstrainedEm {
                 }
             ));
         }
-        if !assigned.exact {
+        if !proven {
             clustering
                 .notes
                 .push("the labels keep every constraint, but are the most probable found, not proven".into());

@@ -5,7 +5,7 @@
 
 use super::{Clustering, Info, Listens, Method, Problem};
 use crate::blocks::boost::{Material, Plan, Request, boost, check_labels};
-use crate::blocks::ckm::{Base, Order, Settings};
+use crate::blocks::ckm::{Base, Closer, Order, Settings};
 use crate::blocks::kernel::{Affinity, Kernel};
 use crate::blocks::kernel_kmeans::Init;
 use crate::context::RunContext;
@@ -23,10 +23,10 @@ crate::params! {
         init: Init = Init::KmeansPlusPlus;
         /// Order of the constraints, drawn afresh for every round.
         order: Order = Order::Random;
-        /// Let broken constraints weigh more in the error of the next rounds, as in bckm; no: all weigh the same in all rounds.
-        weigh: bool = true;
         /// Fresh starting centres in every round; no: the same in all.
-        redraw: bool = true;
+        redraw: bool = false;
+        /// Which of two rows decides: the one at the smaller distance, or the one that the authors' program takes.
+        closer: Closer = Closer::Product;
         /// What is placed: rows as in the paper, or chunklets, which cannot break a must-link.
         base: Base = Base::Rows;
         /// How alike two rows are.
@@ -38,7 +38,7 @@ crate::params! {
         /// Sweeps per round at most.
         max_iter: usize = 100, 1 => 1_000_000;
         /// Starts of the final kernel k-means, of which the cheapest wins.
-        final_restarts: usize = 10, 1 => 10_000;
+        final_restarts: usize = 1, 1 => 10_000;
         /// End the final kernel k-means with moves of single rows.
         refine: bool = false;
     }
@@ -96,11 +96,10 @@ impl Method for Rckm {
             alpha_star: p.alpha_star,
             order: p.order,
             adaptive: false,
-            weigh: p.weigh,
             redraw: p.redraw,
             final_restarts: p.final_restarts,
             refine: p.refine,
-            weak: Settings { k: problem.k, init: p.init, max_iter: p.max_iter },
+            weak: Settings { k: problem.k, init: p.init, closer: p.closer, max_iter: p.max_iter },
         };
         let boosted = boost(ctx, &material, &plan)?;
         Ok(Clustering {
