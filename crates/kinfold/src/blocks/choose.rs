@@ -1,11 +1,10 @@
-//! Fitting and weighing candidates. Weight of a candidate = exp(−½((best score − its score)/error)²): with little
-//! evidence nearly all have a say, with much only the best. Below four pieces of evidence all weigh the same.
+//! Fitting and weighing candidates. Weight of a candidate = its prior · exp(−½(difference to the best score / its error)²): with little
+//! evidence nearly all have a say, with much only the best. Below four pieces of evidence all weigh as much as at first.
 //! All fits of all folds are independent tasks with random streams of their own, joined in order.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::candidates::{Branch, Candidate, Fitted, Form, Instance, fit_branch};
-use super::consensus;
 use super::holdout::{self, Split, Tally};
 use crate::constraints::Chunklets;
 use crate::context::RunContext;
@@ -80,7 +79,7 @@ pub fn fit_all(
 pub struct Choice {
     /// Held-out score of each; `None` when nothing was tested.
     pub scores: Vec<Option<f64>>,
-    /// The scale of their differences.
+    /// The standard error of the best one's score.
     pub error: f64,
     /// What each has to say.
     pub weights: Vec<f64>,
@@ -89,16 +88,18 @@ pub struct Choice {
 }
 
 impl Choice {
-    fn of(tallies: &[Tally]) -> Choice {
-        let scores: Vec<f64> = tallies.iter().map(Tally::score).collect();
+    fn of(tallies: &[Tally], candidates: &[Candidate]) -> Choice {
+        let same = tallies.iter().map(Tally::alike).sum::<f64>() / tallies.len() as f64;
+        let scores: Vec<f64> = tallies.iter().map(|t| t.score(same)).collect();
         let mut best = 0;
         for (i, score) in scores.iter().enumerate() {
             if *score > scores[best] {
                 best = i;
             }
         }
-        let error = tallies[best].error();
-        let weights = scores.iter().map(|s| (-0.5 * ((scores[best] - s) / error).powi(2)).exp()).collect();
+        let error = tallies[best].error(same);
+        let behind = |i: usize| (scores[best] - scores[i]) / tallies[i].error_against(&tallies[best], same);
+        let weights = (0..scores.len()).map(|i| candidates[i].prior * (-0.5 * behind(i).powi(2)).exp()).collect();
         Choice { scores: scores.into_iter().map(Some).collect(), error, weights, best }
     }
 
@@ -117,7 +118,7 @@ pub fn by_holdout(
     candidates: &[Candidate],
     folds: usize,
 ) -> Option<Choice> {
-    tests(ctx, instance, chunklets, candidates, folds).map(|tallies| Choice::of(&tallies))
+    tests(ctx, instance, chunklets, candidates, folds).map(|tallies| Choice::of(&tallies, candidates))
 }
 
 /// The same, but the others are tested only when the best of the first `simple` ones leaves room to be better.
@@ -130,11 +131,11 @@ pub fn simple_first(
     folds: usize,
 ) -> Option<Choice> {
     let mut tallies = tests(ctx, instance, chunklets, &candidates[..simple], folds)?;
-    let best = tallies.iter().map(Tally::score).fold(0.0, f64::max);
+    let best = tallies.iter().map(Tally::share).fold(0.0, f64::max);
     if best < NEARLY_ALL {
         tallies.extend(tests(ctx, instance, chunklets, &candidates[simple..], folds).into_iter().flatten());
     }
-    let mut choice = Choice::of(&tallies);
+    let mut choice = Choice::of(&tallies, candidates);
     choice.scores.resize(candidates.len(), None);
     choice.weights.resize(candidates.len(), 0.0);
     Some(choice)
@@ -170,15 +171,4 @@ fn tests(
         }
     }
     (through > 0).then_some(tallies)
-}
-
-/// Without evidence: all weigh the same, and the one most like the others leads.
-pub fn without_evidence(labels: &[&[u32]], weight: &[f64], k: usize) -> Choice {
-    let count = labels.len();
-    Choice {
-        scores: vec![None; count],
-        error: 0.0,
-        weights: vec![1.0; count],
-        best: consensus::medoid(labels, weight, k),
-    }
 }

@@ -2,7 +2,9 @@
 //! candidate fitted to the rest is asked where it puts them: with their chunklet (must-link kept?), and apart from the
 //! chunklets that theirs is cannot-linked to? A freed row is in no constraint, so nothing tested is entailed.
 //! Chunklets lose the row and nothing else, so equal knowledge gives equal folds however it was written down.
-//! score = ½(must-links kept + cannot-links kept), each smoothed by half a success and half a failure.
+//! score = the adjusted Rand index that follows from the shares of must-links and cannot-links kept, each smoothed by half
+//! a success and half a failure, when as many pairs of rows belong together as the candidates put together. Their plain
+//! mean would reward lumping: of k clusters, two that overlap are one k-th of the must-links and hardly a cannot-link.
 
 use crate::constraints::Chunklets;
 use crate::rng::Rng;
@@ -14,7 +16,7 @@ const SMALLEST_ERROR: f64 = 0.005;
 pub struct Split {
     /// The rest.
     pub chunklets: Chunklets,
-    /// Two rows, and whether they belong together.
+    /// A freed row, another row, and whether they belong together; those of one freed row follow each other.
     pub tests: Vec<(u32, u32, bool)>,
 }
 
@@ -47,7 +49,7 @@ fn split(chunklets: &Chunklets, freed: impl Fn(u32) -> bool) -> Split {
         let head = rest[c as usize].unwrap_or(members[0]);
         for &row in members.iter().filter(|&&row| row != head) {
             if freed(row) {
-                tests.push((head, row, true));
+                tests.push((row, head, true));
             } else {
                 group[row as usize] = head;
             }
@@ -64,16 +66,22 @@ fn split(chunklets: &Chunklets, freed: impl Fn(u32) -> bool) -> Split {
             }
         }
     }
+    tests.sort_by_key(|t| t.0);
     Split { chunklets: Chunklets::from_groups(&group, &apart), tests }
 }
 
 /// Tests passed and made, of both kinds.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
     together_kept: f64,
     together: f64,
     apart_kept: f64,
     apart: f64,
+    /// Tests passed by every freed row, of both kinds.
+    rows: Vec<(f64, f64)>,
+    /// Share of all pairs of rows that have one label, summed over the folds, and the folds.
+    alike: f64,
+    folds: f64,
 }
 
 impl Tally {
@@ -82,28 +90,33 @@ impl Tally {
     pub fn new(split: &Split, labels: &[u32], k: usize, kinds: (bool, bool)) -> Tally {
         let mut tally = Tally::default();
         let label = |row: u32| labels[split.chunklets.of(row as usize) as usize];
-        for &(a, b, together) in &split.tests {
-            let kept = f64::from(u8::from((label(a) == label(b)) == together));
-            if together {
-                tally.together += 1.0;
-                tally.together_kept += kept;
-            } else {
-                tally.apart += 1.0;
-                tally.apart_kept += kept;
+        for of_row in split.tests.chunk_by(|s, t| s.0 == t.0) {
+            let mut passed = (0.0, 0.0);
+            for &(a, b, together) in of_row {
+                let kept = f64::from(u8::from((label(a) == label(b)) == together));
+                if together {
+                    tally.together += 1.0;
+                    passed.0 += kept;
+                } else {
+                    tally.apart += 1.0;
+                    passed.1 += kept;
+                }
             }
+            tally.together_kept += passed.0;
+            tally.apart_kept += passed.1;
+            tally.rows.push(passed);
         }
-        if kinds != (true, true) {
-            let mut share = vec![0.0; k];
-            split.chunklets.of_rows().iter().for_each(|&c| share[labels[c as usize] as usize] += 1.0);
-            let n = split.chunklets.n() as f64;
-            let chance: f64 = share.iter().map(|s| (s / n) * (s / n)).sum();
-            if kinds.0 {
-                tally.apart = tally.together;
-                tally.apart_kept = tally.together * (1.0 - chance);
-            } else {
-                tally.together = tally.apart;
-                tally.together_kept = tally.apart * chance;
-            }
+        let mut share = vec![0.0; k];
+        split.chunklets.of_rows().iter().for_each(|&c| share[labels[c as usize] as usize] += 1.0);
+        let n = split.chunklets.n() as f64;
+        let chance: f64 = share.iter().map(|s| (s / n) * (s / n)).sum();
+        (tally.alike, tally.folds) = (chance, 1.0);
+        if !kinds.0 {
+            tally.together = tally.apart;
+            tally.together_kept = tally.apart * chance;
+        } else if !kinds.1 {
+            tally.apart = tally.together;
+            tally.apart_kept = tally.together * (1.0 - chance);
         }
         tally
     }
@@ -114,6 +127,14 @@ impl Tally {
         self.together += other.together;
         self.apart_kept += other.apart_kept;
         self.apart += other.apart;
+        self.rows.extend_from_slice(&other.rows);
+        self.alike += other.alike;
+        self.folds += other.folds;
+    }
+
+    /// Share of all pairs of rows that have one label.
+    pub fn alike(&self) -> f64 {
+        self.alike / self.folds.max(1.0)
     }
 
     fn shares(&self) -> (f64, f64) {
@@ -121,17 +142,51 @@ impl Tally {
     }
 
     /// Balanced share of tests passed.
-    pub fn score(&self) -> f64 {
+    pub fn share(&self) -> f64 {
         let (p, q) = self.shares();
         (p + q) / 2.0
     }
 
-    /// Standard error as if the tests were independent (they share rows, so it is a scale rather than an error).
-    pub fn error(&self) -> f64 {
+    /// What the shares amount to when `same` of all pairs of rows belong together.
+    pub fn score(&self, same: f64) -> f64 {
         let (p, q) = self.shares();
-        let variance = p * (1.0 - p) / (self.together + 1.0) + q * (1.0 - q) / (self.apart + 1.0);
-        (variance.sqrt() / 2.0).max(SMALLEST_ERROR)
+        adjusted_rand(same, p, q)
     }
+
+    /// What one more test passed adds to the score, of both kinds.
+    fn worth(&self, same: f64) -> (f64, f64) {
+        const STEP: f64 = 1e-4;
+        let (p, q) = self.shares();
+        let slope = |x: f64, y: f64| {
+            (adjusted_rand(same, p + x, q + y) - adjusted_rand(same, p - x, q - y)) / (2.0 * STEP)
+        };
+        (slope(STEP, 0.0) / (self.together + 1.0), slope(0.0, STEP) / (self.apart + 1.0))
+    }
+
+    /// Standard error of the difference of two scores on the same tests: tests of one freed row hang together, and rows that
+    /// do equally well by both say nothing.
+    pub fn error_against(&self, other: &Tally, same: f64) -> f64 {
+        let worth = other.worth(same);
+        let difference = |(x, y): (&(f64, f64), &(f64, f64))| worth.0 * (x.0 - y.0) + worth.1 * (x.1 - y.1);
+        let variance: f64 = self.rows.iter().zip(&other.rows).map(difference).map(|d| d * d).sum();
+        variance.sqrt().max(SMALLEST_ERROR)
+    }
+
+    /// Standard error of the score as if the tests were independent (they share rows, so it is a scale rather than an error).
+    pub fn error(&self, same: f64) -> f64 {
+        let ((p, q), worth) = (self.shares(), self.worth(same));
+        let variance =
+            worth.0 * worth.0 * p * (1.0 - p) * (self.together + 1.0) + worth.1 * worth.1 * q * (1.0 - q) * (self.apart + 1.0);
+        variance.sqrt().max(SMALLEST_ERROR)
+    }
+}
+
+/// When `same` of all pairs belong together, and these shares of those that do and that do not are labelled so.
+fn adjusted_rand(same: f64, together: f64, apart: f64) -> f64 {
+    let (yes, torn) = (same * together, same * (1.0 - together));
+    let (lumped, no) = ((1.0 - same) * (1.0 - apart), (1.0 - same) * apart);
+    let whole = (yes + torn) * (torn + no) + (yes + lumped) * (lumped + no);
+    if whole > 0.0 { 2.0 * (yes * no - torn * lumped) / whole } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -165,7 +220,49 @@ mod tests {
         let split = &splits(&chunklets, 4, &mut Rng::stream(2, "test", 0))[0];
         let truth: Vec<u32> = crate::blocks::candidates::of_chunklets(&split.chunklets, &groups);
         let lump = vec![0; truth.len()];
-        let score = |labels: &[u32]| Tally::new(split, labels, 4, (true, true)).score();
-        assert!(score(&truth) > 0.9 && score(&lump) < 0.6);
+        let score = |labels: &[u32]| Tally::new(split, labels, 4, (true, true)).score(0.25);
+        assert!(score(&truth) > 0.8 && score(&lump).abs() < 0.1, "{} {}", score(&truth), score(&lump));
+    }
+
+    #[test]
+    fn shares_of_pairs_give_the_adjusted_rand_index() {
+        // Two labellings of 60 rows, all pairs tested.
+        let truth: Vec<u32> = (0..60).map(|i| i / 15).collect();
+        let found: Vec<u32> = (0..60).map(|i| (i + i / 7) % 60 / 12).collect();
+        let pairs = || (0..60).flat_map(|i| (0..i).map(move |j| (i, j)));
+        let same = |l: &[u32], (i, j): (usize, usize)| l[i] == l[j];
+        let share = |kind: bool| {
+            let of_kind: Vec<_> = pairs().filter(|&p| same(&truth, p) == kind).collect();
+            of_kind.iter().filter(|&&p| same(&found, p) == kind).count() as f64 / of_kind.len() as f64
+        };
+        let together = pairs().filter(|&p| same(&truth, p)).count() as f64 / pairs().count() as f64;
+        let scored = crate::indices::Scored { labels: &found, truth: Some(&truth), constraints: None };
+        let scores = crate::indices::score_all(&scored);
+        let known = scores.iter().find(|s| s.0 == "ari").and_then(|s| s.1).unwrap();
+        assert!((adjusted_rand(together, share(true), share(false)) - known).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_two_candidates_both_do_adds_nothing_to_the_error_of_their_difference() {
+        // 120 pairs; one candidate tears every fourth apart, the other those and one more in each fold at most.
+        let groups: Vec<u32> = (0..240).map(|i| i / 2 * 2).collect();
+        let chunklets = Chunklets::from_groups(&groups, &[(0, 2), (4, 6)]);
+        let (mut most, mut more) = (Tally::default(), Tally::default());
+        for split in &splits(&chunklets, 4, &mut Rng::stream(3, "test", 0)) {
+            let label = |every: u32| -> Vec<u32> {
+                let of = |c: u32| split.chunklets.members(c)[0];
+                (0..split.chunklets.len() as u32).map(|c| u32::from(of(c) % 2 == 1 && of(c) / 2 % every == 0)).collect()
+            };
+            let mut worse = label(4);
+            if let Some(at) = (0..worse.len()).find(|&c| split.chunklets.members(c as u32)[0] % 4 == 3) {
+                worse[at] = 1;
+            }
+            most.add(&Tally::new(split, &label(4), 2, (true, true)));
+            more.add(&Tally::new(split, &worse, 2, (true, true)));
+        }
+        assert!(more.score(0.5) < most.score(0.5));
+        let (paired, alone) = (more.error_against(&most, 0.5), most.error(0.5));
+        assert!(paired < 0.5 * alone, "{paired} {alone}");
+        assert_eq!(most.error_against(&most, 0.5), SMALLEST_ERROR);
     }
 }

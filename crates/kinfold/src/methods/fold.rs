@@ -1,4 +1,4 @@
-//! kinfold's own method and default. Closes the constraints, concludes what k adds (propagation), fits about fourteen
+//! kinfold's own method and default. Closes the constraints, concludes what k adds (propagation), fits about twenty
 //! candidates (space × start × refinement, all keeping every constraint), scores each by held-out rows, weighs it by how
 //! many standard errors it is behind the best, and takes the weighted vote, assigned under the constraints.
 //! N = neighbours vote, L = metric relearnt from the clusters, rca = metric learned from the chunklets.
@@ -295,7 +295,8 @@ impl<F: Float> Work<'_, F> {
             let last = whole.bases.len() - 1;
             let plausible = |i: usize| match &tested {
                 Some(choice) => choice.weights[i],
-                None => f64::from(u8::from(all[i].branch.base == last && all[i].branch.rca.is_none())),
+                None if all[i].branch.base == last && all[i].branch.rca.is_none() => all[i].prior,
+                None => 0.0,
             };
             let mut again: Vec<usize> = (0..all.len()).collect();
             again.sort_by(|&a, &b| plausible(b).total_cmp(&plausible(a)).then(a.cmp(&b)));
@@ -315,10 +316,8 @@ impl<F: Float> Work<'_, F> {
         let weight = whole.weight();
         let choice = choice.unwrap_or_else(|| {
             let done_labels: Vec<&[u32]> = done.iter().map(|&i| labels_of(i)).collect();
-            let among = choose::without_evidence(&done_labels, &weight, k);
-            let mut weights = vec![0.0; all.len()];
-            done.iter().for_each(|&i| weights[i] = 1.0);
-            Choice { scores: vec![None; all.len()], error: 0.0, weights, best: done[among.best] }
+            let best = done[consensus::medoid(&done_labels, &weight, k)];
+            Choice { scores: vec![None; all.len()], error: 0.0, weights: all.iter().map(|c| c.prior).collect(), best }
         });
         let mut best = if fitted[choice.best].is_some() { choice.best } else { done[0] };
         let members: Vec<(usize, f64)> = choice.members().filter(|(i, _)| fitted[*i].is_some()).collect();
