@@ -9,6 +9,7 @@
 //! unless k clusters with a few errors predict the constraints better than the smallest possible k without.
 
 mod closure;
+mod clusters;
 mod evidence;
 mod judge;
 mod part;
