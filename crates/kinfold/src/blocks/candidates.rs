@@ -1,4 +1,5 @@
-//! Candidate clusterings of one problem: a space (a base, or a base whitened by the chunklets: rca), a start (k-means on
+//! Candidate clusterings of one problem: a space (a base, a base whitened by the chunklets: rca, or the waves of its
+//! neighbourhood graph, whitened by the chunklets: those that run along clusters fade), a start (k-means on
 //! chunklets, or k-means on the spectral embedding of their votes) and refinements: L relearns the metric from the
 //! clusters, whitens and iterates again; N lets neighbours vote. Every one keeps all constraints.
 //! Candidates that share a space are one branch and share its k-means, graph and metric; branches run side by side.
@@ -20,6 +21,8 @@ use crate::error::Result;
 
 /// Iterations of one k-means start at most.
 const LIMITS: Limits = Limits { max_iter: 100, tolerance: 0.0 };
+/// Waves of a neighbourhood graph, at least twice as many as clusters.
+const MOST_WAVES: usize = 20;
 /// How a mixture is fitted.
 const MIXTURE: mixture::Settings =
     mixture::Settings { covariance: Covariance::Auto, reg: 1e-6, shrink: true, max_iter: 20, tolerance: 1e-4 };
@@ -84,6 +87,8 @@ impl Form {
 pub struct Branch {
     /// Which base.
     pub base: usize,
+    /// Its waves instead of its columns?
+    pub waves: bool,
     /// Whitened by the chunklets?
     pub rca: Option<Shrinkage>,
 }
@@ -123,7 +128,7 @@ pub fn offered(bases: &[Base], learnt: bool, large: bool) -> Vec<Candidate> {
             (true, false) => &[Plain, SpectralNeighbours],
             (true, true) => &[Plain, Relearnt, SpectralNeighbours, SpectralRelearntNeighbours],
         };
-        spaces.push((Branch { base: i, rca: None }, base.name.clone(), forms));
+        spaces.push((Branch { base: i, waves: false, rca: None }, base.name.clone(), forms));
     }
     if learnt {
         let forms: [&[Form]; 3] = if large {
@@ -141,7 +146,11 @@ pub fn offered(bases: &[Base], learnt: bool, large: bool) -> Vec<Candidate> {
             (Shrinkage::RowsPerColumn(1.0), "rca(d)"),
         ];
         for ((shrinkage, name), forms) in shrinkages.into_iter().zip(forms) {
-            spaces.push((Branch { base: last, rca: Some(shrinkage) }, name.to_owned(), forms));
+            spaces.push((Branch { base: last, waves: false, rca: Some(shrinkage) }, name.to_owned(), forms));
+        }
+        if !large {
+            let branch = Branch { base: last, waves: true, rca: Some(Shrinkage::Share(0.01)) };
+            spaces.push((branch, "waves".to_owned(), &[Plain, Neighbours]));
         }
     }
     let mut all: Vec<Candidate> = spaces
@@ -165,12 +174,42 @@ pub fn offered(bases: &[Base], learnt: bool, large: bool) -> Vec<Candidate> {
     all
 }
 
+/// What is found out about rows in their spaces by the first who asks.
+pub struct Graphs {
+    neighbours: Vec<OnceLock<Neighbours>>,
+    waves: Vec<OnceLock<Matrix>>,
+}
+
+impl Graphs {
+    /// For so many spaces.
+    pub fn new(spaces: usize) -> Graphs {
+        let (mut neighbours, mut waves) = (Vec::new(), Vec::new());
+        neighbours.resize_with(spaces, OnceLock::new);
+        waves.resize_with(spaces, OnceLock::new);
+        Graphs { neighbours, waves }
+    }
+
+    fn neighbours(&self, ctx: &RunContext, bases: &[Base], base: usize) -> &Neighbours {
+        self.neighbours[base].get_or_init(|| Neighbours::new(&ctx.pool, &bases[base].x))
+    }
+
+    fn waves(&self, ctx: &RunContext, bases: &[Base], base: usize, k: usize) -> Result<&Matrix> {
+        if let Some(found) = self.waves[base].get() {
+            return Ok(found);
+        }
+        let alone = Chunklets::singletons(bases[base].x.rows());
+        let votes = Votes::new(self.neighbours(ctx, bases, base), &alone);
+        let found = spectral::waves(&votes, &alone, MOST_WAVES.max(2 * k), &mut ctx.rng("waves", base as u64))?;
+        Ok(self.waves[base].get_or_init(|| found))
+    }
+}
+
 /// What the candidates are fitted to, apart from the constraints.
 pub struct Instance<'a> {
     /// The spaces.
     pub bases: &'a [Base],
-    /// The neighbours in each of them, searched by the first who asks.
-    pub neighbours: &'a [OnceLock<Neighbours>],
+    /// What is between the rows in them.
+    pub graphs: &'a Graphs,
     /// Row weights.
     pub weights: Option<&'a [f64]>,
     /// Number of clusters.
@@ -197,12 +236,15 @@ pub fn fit_branch(
     stream: u64,
 ) -> Result<Option<Vec<Fitted>>> {
     let k = instance.k;
-    let base = &instance.bases[branch.base].x;
+    let (bases, graphs) = (instance.bases, instance.graphs);
+    let base = if branch.waves { graphs.waves(ctx, bases, branch.base, k)? } else { &bases[branch.base].x };
     let learnt = match branch.rca {
         None => None,
         Some(shrinkage) => Some(whitened(base, chunklets.of_rows(), chunklets.len(), shrinkage)?),
     };
     let (x, map) = learnt.as_ref().map_or((base, None), |(x, map)| (x, Some(map)));
+    // No map leads new rows to waves.
+    let map = map.filter(|_| !branch.waves);
     let weight = chunklet_weights(chunklets, instance.weights);
     let refined = |votes: &Votes, labels: &[u32]| {
         let mut labels = labels.to_vec();
@@ -214,11 +256,8 @@ pub fn fit_branch(
 
     let needs_votes = forms.iter().any(|f| *f == Form::Neighbours || f.embeds_the_space());
     let votes = needs_votes.then(|| match branch.rca {
-        None => {
-            let found = instance.neighbours[branch.base].get_or_init(|| Neighbours::new(&ctx.pool, x));
-            Votes::new(found, chunklets)
-        }
-        Some(_) => votes_in(x),
+        Some(_) if !branch.waves => votes_in(x),
+        _ => Votes::new(graphs.neighbours(ctx, bases, branch.base), chunklets),
     });
     let start = if forms.iter().all(|f| f.embeds_the_space()) { None } else { Some(fit(x, 0)?) };
     let embedded = match &votes {

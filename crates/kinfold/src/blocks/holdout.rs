@@ -171,9 +171,8 @@ impl Tally {
     fn worth(&self, same: f64) -> (f64, f64) {
         const STEP: f64 = 1e-4;
         let (p, q) = self.shares();
-        let slope = |x: f64, y: f64| {
-            (adjusted_rand(same, p + x, q + y) - adjusted_rand(same, p - x, q - y)) / (2.0 * STEP)
-        };
+        let slope =
+            |x: f64, y: f64| (adjusted_rand(same, p + x, q + y) - adjusted_rand(same, p - x, q - y)) / (2.0 * STEP);
         (slope(STEP, 0.0) / (self.together + 1.0), slope(0.0, STEP) / (self.apart + 1.0))
     }
 
@@ -189,8 +188,8 @@ impl Tally {
     /// Standard error of the score as if the tests were independent (they share rows, so it is a scale rather than an error).
     pub fn error(&self, same: f64) -> f64 {
         let ((p, q), worth) = (self.shares(), self.worth(same));
-        let variance =
-            worth.0 * worth.0 * p * (1.0 - p) * (self.together + 1.0) + worth.1 * worth.1 * q * (1.0 - q) * (self.apart + 1.0);
+        let variance = worth.0 * worth.0 * p * (1.0 - p) * (self.together + 1.0)
+            + worth.1 * worth.1 * q * (1.0 - q) * (self.apart + 1.0);
         variance.sqrt().max(SMALLEST_ERROR)
     }
 }

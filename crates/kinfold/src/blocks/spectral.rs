@@ -28,7 +28,48 @@ pub fn embed_parts(votes: &Votes, chunklets: &Chunklets, wanted: usize, rng: &mu
     embed_beside(votes, chunklets, wanted, true, rng)
 }
 
+/// The slowest waves on the graph of the votes, the steady state among them: eigenvectors of the random walk, so that a wave
+/// is level where the walk mixes fast; columns of mean 0 and length √n, mixed among each other where eigenvalues are nearly equal.
+pub fn waves(votes: &Votes, chunklets: &Chunklets, wanted: usize, rng: &mut Rng) -> Result<Matrix> {
+    let (mut vectors, root) = leading(votes, chunklets, wanted, false, rng)?;
+    let m = root.len() as f64;
+    for c in 0..vectors.rows() {
+        let wave = vectors.row_mut(c);
+        wave.iter_mut().zip(&root).for_each(|(v, r)| *v *= r);
+        let mean = wave.iter().sum::<f64>() / m;
+        wave.iter_mut().for_each(|v| *v -= mean);
+        let length = (wave.iter().map(|v| v * v).sum::<f64>() / m).sqrt();
+        // The steady state is level everywhere: what is left of it is rounding.
+        let scale = if length > 1e-9 { 1.0 / length } else { 0.0 };
+        wave.iter_mut().for_each(|v| *v *= scale);
+    }
+    let all = vectors.transposed();
+    let of_rows = chunklets.of_rows().iter().flat_map(|&c| all.row(c as usize)).copied().collect();
+    Ok(Matrix::from_vec(vectors.rows(), of_rows))
+}
+
 fn embed_beside(votes: &Votes, chunklets: &Chunklets, wanted: usize, by_parts: bool, rng: &mut Rng) -> Result<Matrix> {
+    let (vectors, _) = leading(votes, chunklets, wanted, by_parts, rng)?;
+    let mut out = Matrix::zeros(chunklets.n(), vectors.rows());
+    for row in 0..chunklets.n() {
+        let target = out.row_mut(row);
+        target.iter_mut().enumerate().for_each(|(c, t)| *t = vectors.row(c)[chunklets.of(row) as usize]);
+        let norm = target.iter().map(|v| v * v).sum::<f64>().sqrt();
+        if norm > 1e-12 {
+            target.iter_mut().for_each(|v| *v /= norm);
+        }
+    }
+    Ok(out)
+}
+
+/// The leading eigenvectors of D^(−1/2) W D^(−1/2), as rows, and D^(−1/2).
+fn leading(
+    votes: &Votes,
+    chunklets: &Chunklets,
+    wanted: usize,
+    by_parts: bool,
+    rng: &mut Rng,
+) -> Result<(Matrix, Vec<f64>)> {
     let m = chunklets.len();
     let graph = chunklets.graph();
     // The links that are left, row after row.
@@ -70,16 +111,7 @@ fn embed_beside(votes: &Votes, chunklets: &Chunklets, wanted: usize, by_parts: b
         }
     }
     let vectors = leading_eigenvectors_beside(&known, wanted, DENSE, rng, &apply)?;
-    let mut out = Matrix::zeros(chunklets.n(), vectors.rows());
-    for row in 0..chunklets.n() {
-        let target = out.row_mut(row);
-        target.iter_mut().enumerate().for_each(|(c, t)| *t = vectors.row(c)[chunklets.of(row) as usize]);
-        let norm = target.iter().map(|v| v * v).sum::<f64>().sqrt();
-        if norm > 1e-12 {
-            target.iter_mut().for_each(|v| *v /= norm);
-        }
-    }
-    Ok(out)
+    Ok((vectors, root))
 }
 
 #[cfg(test)]

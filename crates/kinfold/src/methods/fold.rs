@@ -7,10 +7,8 @@
 //! and curved clusters are tried only where those of nearest centres miss more than 2 % of the held-out answers, and taken
 //! only where constrained rows beyond the sample, each by its nearest sample row, keep as many constraints.
 
-use std::sync::OnceLock;
-
 use super::{CandidateScore, Chosen, Clustering, Info, Listens, Method, Problem};
-use crate::blocks::candidates::{self, Candidate, Fitted, Instance, of_rows};
+use crate::blocks::candidates::{self, Candidate, Fitted, Graphs, Instance, of_rows};
 use crate::blocks::choose::{self, Choice, Task};
 use crate::blocks::extend::{self, Extended, Moved, Pattern};
 use crate::blocks::lloyd::{Limits, Nearest, Sized, assign_nearest, lloyd};
@@ -191,13 +189,13 @@ struct Work<'a, F> {
 struct Part {
     chunklets: Chunklets,
     bases: Vec<Base>,
-    neighbours: Vec<OnceLock<Neighbours>>,
+    graphs: Graphs,
     weights: Option<Vec<f64>>,
 }
 
 impl Part {
     fn instance(&self, k: usize) -> Instance<'_> {
-        Instance { bases: &self.bases, neighbours: &self.neighbours, weights: self.weights.as_deref(), k }
+        Instance { bases: &self.bases, graphs: &self.graphs, weights: self.weights.as_deref(), k }
     }
     fn weight(&self) -> Vec<f64> {
         candidates::chunklet_weights(&self.chunklets, self.weights.as_deref())
@@ -210,13 +208,13 @@ impl<F: Float> Work<'_, F> {
         let selected = rows.map(|rows| Table::select(data, rows));
         let some = selected.as_ref().map_or(*data, Table::lend);
         let bases = represent::bases(data, &some, self.problem.scaling, &mut ctx.rng("directions", 0))?;
-        let neighbours = bases.iter().map(|_| OnceLock::new()).collect();
+        let graphs = Graphs::new(bases.len());
         let weights = data.weights().map(|w| match rows {
             None => w.to_vec(),
             Some(rows) => rows.iter().map(|&row| w[row]).collect(),
         });
         let chunklets = rows.map_or_else(|| self.chunklets.clone(), |rows| sample::restricted(self.chunklets, rows));
-        Ok(Part { chunklets, bases, neighbours, weights })
+        Ok(Part { chunklets, bases, graphs, weights })
     }
 
     fn folds(&self, n: usize) -> usize {

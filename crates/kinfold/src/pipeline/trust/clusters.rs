@@ -3,10 +3,8 @@
 //! these. Where that is far better than the noise model with errors, the rows are misunderstood, not the constraints
 //! wrong. Cost: as choosing in `fold`.
 
-use std::sync::OnceLock;
-
 use super::part::View;
-use crate::blocks::candidates::{Instance, offered};
+use crate::blocks::candidates::{Graphs, Instance, offered};
 use crate::blocks::choose::{Task, fit_all};
 use crate::blocks::holdout::{Split, Tally, fold_of_rows, split};
 use crate::blocks::represent;
@@ -28,8 +26,8 @@ pub(super) fn predictive<F: Float>(
 ) -> Result<Option<f64>> {
     let rows = &view.rows;
     let bases = represent::bases(rows, rows, view.scaling, &mut ctx.rng("trust-directions", 0))?;
-    let neighbours: Vec<_> = bases.iter().map(|_| OnceLock::new()).collect();
-    let instance = Instance { bases: &bases, neighbours: &neighbours, weights: rows.weights(), k };
+    let graphs = Graphs::new(bases.len());
+    let instance = Instance { bases: &bases, graphs: &graphs, weights: rows.weights(), k };
     let candidates = offered(&bases, chunklets.len() < chunklets.n(), false);
     let fold = fold_of_rows(chunklets, FOLDS, &mut ctx.rng("trust-folds", 0));
     let splits: Vec<Split> = (0..FOLDS)
