@@ -1,5 +1,6 @@
 //! `trust-table`: what wrong constraints do, and what trust = auto makes of them. For each data set, number of balanced
-//! constraints (n/2, n) and share of flipped ones: NMI (arithmetic) without constraints, with all believed, with auto;
+//! constraints (n/2, n) and share of flipped ones: NMI (arithmetic) without constraints (by the same method, and by k-means
+//! in the representation that auto chose), with all believed, with auto;
 //! recall of the wrong ones that matter (broken by the hard run on the right ones alone), precision, false alarms.
 
 use std::path::PathBuf;
@@ -86,6 +87,7 @@ fn nmi(labels: &[u32], truth: &[u32]) -> f64 {
 struct Cell {
     sets: f64,
     plain: f64,
+    same: f64,
     hard: f64,
     auto: f64,
     rest: f64,
@@ -102,9 +104,10 @@ struct Cell {
 
 impl Cell {
     fn add(&mut self, o: &Cell) {
-        let pairs: [(&mut f64, f64); 14] = [
+        let pairs: [(&mut f64, f64); 15] = [
             (&mut self.sets, o.sets),
             (&mut self.plain, o.plain),
+            (&mut self.same, o.same),
             (&mut self.hard, o.hard),
             (&mut self.auto, o.auto),
             (&mut self.rest, o.rest),
@@ -124,8 +127,9 @@ impl Cell {
         let mean = |v: f64| v / self.sets;
         let share = |a: f64, b: f64| if b > 0.0 { format!("{:.2}", a / b) } else { "-".to_owned() };
         format!(
-            "| {name} | {amount} | {flips} % | {:.3} | {:.3} | {:.3} | **{:.3}** | {:.3} | {} | {} of {} | {:.1} | {} | {} | {} | {:.2} |",
+            "| {name} | {amount} | {flips} % | {:.3} | {:.3} | {:.3} | {:.3} | **{:.3}** | {:.3} | {} | {} of {} | {:.1} | {} | {} | {} | {:.2} |",
             mean(self.plain),
+            mean(self.same),
             mean(self.hard),
             mean(self.right),
             mean(self.auto),
@@ -149,10 +153,10 @@ impl TrustTable {
             return self.judge();
         }
         println!(
-            "| data | S | flips | unconstrained | hard | hard on the right ones | auto | hard on the believed ones | sets below \
+            "| data | S | flips | unconstrained | in the same representation | hard | hard on the right ones | auto | hard on the believed ones | sets below \
              unconstrained | noisy | listed | recall that matter | precision | refused | seconds |"
         );
-        println!("|{}", "---|".repeat(15));
+        println!("|{}", "---|".repeat(16));
         let mut totals = vec![Cell::default(); self.amounts.len() * self.flips.len()];
         for name in &self.names {
             let set = self.read(name)?;
@@ -236,11 +240,14 @@ impl TrustTable {
             Ok(auto) => auto,
             Err(e) => {
                 println!("{e}");
-                return Ok(Cell { auto: plain, rest: plain, errors: 1.0, ..cell });
+                return Ok(Cell { auto: plain, same: plain, rest: plain, errors: 1.0, ..cell });
             }
         };
         cell.seconds = begun.elapsed().as_secs_f64();
         cell.auto = score(&auto);
+        let table = auto.representation.transform.apply(data)?;
+        let alone = Job::new("kmeans", set.k).run(&ctx, &table.view()?, &ConstraintSet::new(n))?;
+        cell.same = score(&alone);
         cell.below = f64::from(u8::from(cell.auto < plain - 0.005));
         let mut listed = vec![false; given.pairs().len()];
         for d in auto.distrusted() {

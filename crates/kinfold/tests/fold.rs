@@ -37,7 +37,8 @@ fn the_metric_is_learned_and_the_choice_is_reported() {
     assert!(purity(&run, &truth, 3) > 0.95, "{}", purity(&run, &truth, 3));
     let candidates = &run.representation.candidates;
     assert!(candidates.iter().any(|c| c.name.starts_with("rca")) && candidates.iter().any(|c| c.name == "raw+N"));
-    assert!(candidates.iter().all(|c| c.score.is_none_or(|s| (0.0..=1.0).contains(&s))));
+    // An adjusted Rand index.
+    assert!(candidates.iter().all(|c| c.score.is_none_or(|s| (-1.0..=1.0).contains(&s))));
     assert!(candidates.iter().any(|c| c.weight > 0.5));
 }
 

@@ -150,7 +150,7 @@ pub fn offered(bases: &[Base], learnt: bool, large: bool) -> Vec<Candidate> {
         }
         if !large {
             let branch = Branch { base: last, waves: true, rca: Some(Shrinkage::Share(0.01)) };
-            spaces.push((branch, "waves".to_owned(), &[Plain, Neighbours]));
+            spaces.push((branch, format!("waves({})", bases[last].name), &[Plain, Neighbours]));
         }
     }
     let mut all: Vec<Candidate> = spaces
@@ -371,7 +371,7 @@ fn mixture(
 ) -> Result<Vec<u32>> {
     let data = lend(x, instance.weights)?;
     let maximiser = Maximiser::new(&data, instance.k, &MIXTURE);
-    let constrained = Constrained::new(&data, chunklets, instance.k, false);
+    let constrained = Constrained::quick(&data, chunklets, instance.k);
     let fit = constrained.fit(ctx, &maximiser, &of_rows(chunklets, start), &MIXTURE);
     Ok(constrained.labels(ctx, &fit, start, true)?.0)
 }

@@ -7,10 +7,13 @@
 use super::assign::Assigner;
 use super::marginals::{Network, to_shares};
 use super::mixture::{Expect, Fitted, Maximiser, Settings, em};
-use crate::constraints::Chunklets;
+use crate::constraints::{Chunklets, Graph};
 use crate::context::RunContext;
 use crate::data::{Dataset, Float};
 use crate::error::{Error, Result};
+
+/// Cannot-links × k that are many.
+const MANY: usize = 5_000;
 
 /// The constraints, prepared for many fits.
 pub struct Constrained<'a> {
@@ -20,6 +23,8 @@ pub struct Constrained<'a> {
     /// Mean row weight of every chunklet.
     omega: Vec<f64>,
     by_rows: bool,
+    /// Do cannot-links bind posteriors? If not, they bind the labels alone.
+    posteriors: bool,
 }
 
 /// One fit.
@@ -42,7 +47,17 @@ impl<'a> Constrained<'a> {
             members.iter().map(|&i| data.weight(i as usize)).sum::<f64>() / members.len() as f64
         };
         let omega = (0..chunklets.len() as u32).map(mean_weight).collect();
-        Constrained { chunklets, k, network: Network::new(chunklets.graph(), k), omega, by_rows }
+        Constrained { chunklets, k, network: Network::new(chunklets.graph(), k), omega, by_rows, posteriors: true }
+    }
+
+    /// The same, where very many cannot-links bind the labels alone: posteriors that keep them cost too much.
+    pub fn quick<F: Float>(data: &Dataset<'_, F>, chunklets: &'a Chunklets, k: usize) -> Constrained<'a> {
+        let mut made = Constrained::new(data, chunklets, k, false);
+        if chunklets.graph().edge_count() * k > MANY {
+            made.posteriors = false;
+            made.network = Network::new(&Graph::new(chunklets.len(), std::iter::empty()), k);
+        }
+        made
     }
 
     /// EM from a labelling of the rows.
@@ -104,7 +119,7 @@ impl Expect for Bound<'_> {
         let mut likelihood = 0.0;
         for (c, row) in shares.chunks_exact_mut(k).enumerate() {
             let log_z = to_shares(row);
-            if self.by.chunklets.graph().degree(c as u32) == 0 {
+            if !self.by.posteriors || self.by.chunklets.graph().degree(c as u32) == 0 {
                 likelihood += self.by.omega[c] * log_z;
             }
         }

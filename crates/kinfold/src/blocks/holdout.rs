@@ -257,22 +257,14 @@ mod tests {
 
     #[test]
     fn what_two_candidates_both_do_adds_nothing_to_the_error_of_their_difference() {
-        // 120 pairs; one candidate tears every fourth apart, the other those and one more in each fold at most.
-        let groups: Vec<u32> = (0..240).map(|i| i / 2 * 2).collect();
-        let chunklets = Chunklets::from_groups(&groups, &[(0, 2), (4, 6)]);
-        let (mut most, mut more) = (Tally::default(), Tally::default());
-        for split in &splits(&chunklets, 4, &mut Rng::stream(3, "test", 0)) {
-            let label = |every: u32| -> Vec<u32> {
-                let of = |c: u32| split.chunklets.members(c)[0];
-                (0..split.chunklets.len() as u32).map(|c| u32::from(of(c) % 2 == 1 && of(c) / 2 % every == 0)).collect()
-            };
-            let mut worse = label(4);
-            if let Some(at) = (0..worse.len()).find(|&c| split.chunklets.members(c as u32)[0] % 4 == 3) {
-                worse[at] = 1;
-            }
-            most.add(&Tally::new(split, &label(4), 2, (true, true)));
-            more.add(&Tally::new(split, &worse, 2, (true, true)));
-        }
+        // A hundred freed rows with a test of each kind; both candidates fail the same thirty, one fails another.
+        let tally = |failed: usize| {
+            let passed = 100.0 - failed as f64;
+            let rows = (0..100).map(|row| if row < failed { (0.0, 0.0) } else { (1.0, 1.0) }).collect();
+            let (together, apart, alike, folds) = (100.0, 100.0, 0.5, 1.0);
+            Tally { together_kept: passed, together, apart_kept: passed, apart, rows, alike, folds }
+        };
+        let (most, more) = (tally(30), tally(31));
         assert!(more.score(0.5) < most.score(0.5));
         let (paired, alone) = (more.error_against(&most, 0.5), most.error(0.5));
         assert!(paired < 0.5 * alone, "{paired} {alone}");

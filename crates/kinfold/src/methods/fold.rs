@@ -1,7 +1,7 @@
 //! kinfold's own method and default. Closes the constraints, concludes what k adds (propagation), fits about twenty
 //! candidates (space × start × refinement, all keeping every constraint), scores each by held-out rows, weighs it by how
 //! many standard errors it is behind the best, and takes the weighted vote, assigned under the constraints.
-//! N = neighbours vote, L = metric relearnt from the clusters, rca = metric learned from the chunklets.
+//! N = neighbours vote, L = metric relearnt from the clusters, M = Gaussian mixture, rca = metric learned from the chunklets.
 //! Small data: everything on all rows. Larger: candidates are scored on a sample that keeps the constrained rows, and
 //! the best few fitted to all rows; beyond what neighbour search affords (O(n²)) the best one is extended in linear time,
 //! and curved clusters are tried only where those of nearest centres miss more than 2 % of the held-out answers, and taken
@@ -62,7 +62,7 @@ impl Method for Fold {
         paper: "kinfold's own; closure, RCA (Bar-Hillel et al. 2005), self-tuned spectral starts, consensus by held-out rows",
         minimises: "Σ_i w_i ‖x_i − c(l_i)‖² in the space chosen, every constraint kept (refined by neighbours)",
         constraints: "hard: closed, propagated for k, kept by assignment; they also teach the metric and choose among candidates",
-        cost: "about 14 candidates × (folds + 1) fits, O(n²·dims) for neighbours on at most `sample` rows; linear in n beyond",
+        cost: "about 23 candidates × (folds + 1) fits, O(n²·dims) for neighbours on at most `sample` rows; linear in n beyond",
         measured: "At least the best published number in 35 of 36 cells of Okabe & Yamada's Table 2 (10 constraint sets; flame \
                    at 1 % has .97, printed .99, one row of 240) and 36 of 36 of Ganji et al.'s Table 3 (5 sets), to two \
                    decimals, no violation (docs/results has every cell).",
