@@ -296,11 +296,12 @@ class KernelKMeans(_Clusterer):
     ) -> None: ...
 
 class CKM(_Clusterer):
-    """constrained k-means that meets constraints one by one in a random order and never fails"""
+    """constrained k-means that meets constraints one by one and never fails"""
 
     n_clusters: int
     init: Literal["kmeans++", "farthest-first"]
-    order: Literal["random", "rows", "component", "index"]
+    order: Literal["random", "component", "index"]
+    closer: Literal["distance", "product"]
     base: Literal["rows", "chunklets"]
     kernel: Literal["linear", "cosine", "rbf", "rbf-local"]
     sigma: float
@@ -321,7 +322,8 @@ class CKM(_Clusterer):
         n_clusters: int = 8,
         *,
         init: Literal["kmeans++", "farthest-first"] = 'kmeans++',
-        order: Literal["random", "rows", "component", "index"] = 'rows',
+        order: Literal["random", "component", "index"] = 'index',
+        closer: Literal["distance", "product"] = 'product',
         base: Literal["rows", "chunklets"] = 'rows',
         kernel: Literal["linear", "cosine", "rbf", "rbf-local"] = 'linear',
         sigma: float = 0.0,
@@ -346,9 +348,9 @@ class RCKM(_Clusterer):
     rounds: int
     alpha_star: float
     init: Literal["kmeans++", "farthest-first"]
-    order: Literal["random", "rows", "component", "index"]
-    weigh: bool
+    order: Literal["random", "component", "index"]
     redraw: bool
+    closer: Literal["distance", "product"]
     base: Literal["rows", "chunklets"]
     kernel: Literal["linear", "cosine", "rbf", "rbf-local"]
     sigma: float
@@ -372,15 +374,15 @@ class RCKM(_Clusterer):
         rounds: int = 100,
         alpha_star: float = 100.0,
         init: Literal["kmeans++", "farthest-first"] = 'kmeans++',
-        order: Literal["random", "rows", "component", "index"] = 'random',
-        weigh: bool = True,
-        redraw: bool = True,
+        order: Literal["random", "component", "index"] = 'random',
+        redraw: bool = False,
+        closer: Literal["distance", "product"] = 'product',
         base: Literal["rows", "chunklets"] = 'rows',
         kernel: Literal["linear", "cosine", "rbf", "rbf-local"] = 'linear',
         sigma: float = 0.0,
         neighbour: int = 7,
         max_iter: int = 100,
-        final_restarts: int = 10,
+        final_restarts: int = 1,
         refine: bool = False,
         scale: str | None = None,
         metric_learner: str | None = None,
@@ -400,8 +402,9 @@ class BCKM(_Clusterer):
     rounds: int
     alpha_star: float
     init: Literal["kmeans++", "farthest-first"]
-    order: Literal["random", "rows", "component", "index"]
+    order: Literal["random", "component", "index"]
     redraw: bool
+    closer: Literal["distance", "product"]
     base: Literal["rows", "chunklets"]
     kernel: Literal["linear", "cosine", "rbf", "rbf-local"]
     sigma: float
@@ -426,8 +429,9 @@ class BCKM(_Clusterer):
         rounds: int = 100,
         alpha_star: float = 100.0,
         init: Literal["kmeans++", "farthest-first"] = 'kmeans++',
-        order: Literal["random", "rows", "component", "index"] = 'random',
+        order: Literal["random", "component", "index"] = 'random',
         redraw: bool = True,
+        closer: Literal["distance", "product"] = 'distance',
         base: Literal["rows", "chunklets"] = 'rows',
         kernel: Literal["linear", "cosine", "rbf", "rbf-local"] = 'linear',
         sigma: float = 0.0,

@@ -141,4 +141,26 @@ mod tests {
         let across: f64 = found.row(0).iter().zip(found.row(1)).map(|(a, b)| a * b).sum();
         assert!(across.abs() < 1e-6);
     }
+
+    #[test]
+    fn waves_are_level_on_parts_that_do_not_touch_and_have_one_scale() {
+        let mut rng = Rng::stream(4, "waves", 0);
+        let x = Matrix::from_vec(2, (0..600).map(|i| rng.normal() + if i / 2 % 2 == 0 { 0.0 } else { 50.0 }).collect());
+        let alone = Chunklets::singletons(300);
+        let votes = Votes::new(&Neighbours::new(&Pool::new(1), &x), &alone);
+        let found = waves(&votes, &alone, 6, &mut rng).unwrap();
+        assert_eq!((found.rows(), found.cols()), (300, 6));
+        for c in 0..6 {
+            let column: Vec<f64> = found.iter().map(|row| row[c]).collect();
+            let (mean, square) =
+                (column.iter().sum::<f64>() / 300.0, column.iter().map(|v| v * v).sum::<f64>() / 300.0);
+            assert!(mean.abs() < 1e-9 && (square < 1e-9 || (square - 1.0).abs() < 1e-9), "{c}: {mean} {square}");
+        }
+        // One of the first two is nothing but the difference between the parts.
+        let level = |c: usize| {
+            let mean = |part: usize| (part..300).step_by(2).map(|i| found.row(i)[c]).sum::<f64>() / 150.0;
+            (mean(0) * mean(0) + mean(1) * mean(1)) / 2.0 > 0.99
+        };
+        assert!(level(0) || level(1));
+    }
 }

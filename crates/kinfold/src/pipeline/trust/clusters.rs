@@ -56,3 +56,30 @@ pub(super) fn predictive<F: Float>(
     };
     Ok((0..candidates.len()).filter_map(of).reduce(f64::max))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraints::generate;
+    use crate::data::Dataset;
+    use crate::rng::Rng;
+
+    #[test]
+    fn right_constraints_are_predicted_by_clusters_that_keep_them_and_wrong_ones_spoil_that() {
+        let mut rng = Rng::stream(1, "predictive", 0);
+        let truth: Vec<u32> = (0..150).map(|i| i % 3).collect();
+        let rows: Vec<f64> =
+            truth.iter().flat_map(|&t| [5.0 * f64::from(t) + rng.normal(), 9.0 * rng.normal()]).collect();
+        let data = Dataset::dense(&rows, 2).unwrap();
+        let view = View { rows: data, scaling: None, judged: data };
+        let right = generate::balanced(&truth, 60, false, &mut rng).unwrap().constraints;
+        let wrong = generate::noisy(&right, 8, &mut rng).unwrap();
+        let each = |given: &crate::constraints::ConstraintSet| {
+            let (chunklets, _) = given.close_lenient(0.0).unwrap();
+            predictive(&RunContext::new(1), &view, given.pairs(), &chunklets, 3).unwrap().unwrap()
+                / given.pairs().len() as f64
+        };
+        // Chance has −ln 2.
+        assert!(each(&right) > -0.35 && each(&wrong) < each(&right) - 0.1, "{} {}", each(&right), each(&wrong));
+    }
+}
