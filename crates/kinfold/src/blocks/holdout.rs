@@ -256,6 +256,20 @@ mod tests {
     }
 
     #[test]
+    fn lumping_clusters_that_overlap_is_not_rewarded() {
+        // Twenty clusters: lumping two keeps more must-links together and tears hardly a cannot-link.
+        let tally = |together_kept: f64, apart_kept: f64| Tally {
+            together_kept,
+            together: 100.0,
+            apart_kept,
+            apart: 100.0,
+            ..Tally::default()
+        };
+        let (apart, lumped) = (tally(40.0, 96.0), tally(44.0, 94.0));
+        assert!(lumped.share() > apart.share() && lumped.score(0.05) < apart.score(0.05));
+    }
+
+    #[test]
     fn what_two_candidates_both_do_adds_nothing_to_the_error_of_their_difference() {
         // A hundred freed rows with a test of each kind; both candidates fail the same thirty, one fails another.
         let tally = |failed: usize| {
