@@ -21,12 +21,12 @@ use crate::error::Result;
 
 /// Iterations of one k-means start at most.
 const LIMITS: Limits = Limits { max_iter: 100, tolerance: 0.0 };
-/// Waves of a neighbourhood graph, at least twice as many as clusters.
-const MOST_WAVES: usize = 20;
+/// Waves of a neighbourhood graph; twice as many as clusters where that is more.
+const WAVES: usize = 20;
 /// How a mixture is fitted.
 const MIXTURE: mixture::Settings =
     mixture::Settings { covariance: Covariance::Auto, reg: 1e-6, shrink: true, max_iter: 20, tolerance: 1e-4 };
-/// Columns as given are in few candidates, their standardised form in many: so both have about the same say.
+/// Columns as given are in few candidates, their standardised form in many: so both have about the same say (glass).
 const AS_GIVEN: f64 = 2.0;
 /// Times the metric is relearnt at most.
 const RELEARNINGS: usize = 3;
@@ -57,8 +57,8 @@ impl Form {
     pub fn is_linear(self) -> bool {
         matches!(self, Form::Plain | Form::Relearnt)
     }
-    /// Where few rows leave it open, neighbours know more than centres (glass, breast-tissue); the evidence of about a
-    /// hundred constraints on overlapping round clusters turns that round.
+    /// Where few constraints leave it open, neighbours mostly know more than centres; not so where round clusters overlap.
+    /// Chosen with the truth in view, on glass, breast-tissue and a few others.
     fn prior(self) -> f64 {
         if self.is_linear() { 0.25 } else { 1.0 }
     }
@@ -199,7 +199,7 @@ impl Graphs {
         }
         let alone = Chunklets::singletons(bases[base].x.rows());
         let votes = Votes::new(self.neighbours(ctx, bases, base), &alone);
-        let found = spectral::waves(&votes, &alone, MOST_WAVES.max(2 * k), &mut ctx.rng("waves", base as u64))?;
+        let found = spectral::waves(&votes, &alone, WAVES.max(2 * k), &mut ctx.rng("waves", base as u64))?;
         Ok(self.waves[base].get_or_init(|| found))
     }
 }

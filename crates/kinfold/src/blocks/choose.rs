@@ -1,5 +1,6 @@
-//! Fitting and weighing candidates. Weight of a candidate = its prior · exp(−½(difference to the best score / its error)²): with little
-//! evidence nearly all have a say, with much only the best. Below four pieces of evidence all weigh as much as at first.
+//! Fitting and weighing candidates. Weight of a candidate = its prior · exp(−½(difference to the best score / error of the
+//! difference)²): with little evidence nearly all have a say, with much only the best. Below four pieces of evidence the
+//! prior alone counts.
 //! All fits of all folds are independent tasks with random streams of their own, joined in order.
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -42,22 +42,32 @@ pub struct Start {
 impl<'a> Constrained<'a> {
     /// `by_rows`: π counts rows instead of chunklets.
     pub fn new<F: Float>(data: &Dataset<'_, F>, chunklets: &'a Chunklets, k: usize, by_rows: bool) -> Constrained<'a> {
+        Constrained::bound(data, chunklets, k, by_rows, true)
+    }
+
+    /// Where very many cannot-links bind the labels alone: posteriors that keep them cost too much.
+    pub fn quick<F: Float>(data: &Dataset<'_, F>, chunklets: &'a Chunklets, k: usize) -> Constrained<'a> {
+        Constrained::bound(data, chunklets, k, false, chunklets.graph().edge_count() * k <= MANY)
+    }
+
+    fn bound<F: Float>(
+        data: &Dataset<'_, F>,
+        chunklets: &'a Chunklets,
+        k: usize,
+        by_rows: bool,
+        posteriors: bool,
+    ) -> Constrained<'a> {
         let mean_weight = |c: u32| {
             let members = chunklets.members(c);
             members.iter().map(|&i| data.weight(i as usize)).sum::<f64>() / members.len() as f64
         };
         let omega = (0..chunklets.len() as u32).map(mean_weight).collect();
-        Constrained { chunklets, k, network: Network::new(chunklets.graph(), k), omega, by_rows, posteriors: true }
-    }
-
-    /// The same, where very many cannot-links bind the labels alone: posteriors that keep them cost too much.
-    pub fn quick<F: Float>(data: &Dataset<'_, F>, chunklets: &'a Chunklets, k: usize) -> Constrained<'a> {
-        let mut made = Constrained::new(data, chunklets, k, false);
-        if chunklets.graph().edge_count() * k > MANY {
-            made.posteriors = false;
-            made.network = Network::new(&Graph::new(chunklets.len(), std::iter::empty()), k);
-        }
-        made
+        let network = if posteriors {
+            Network::new(chunklets.graph(), k)
+        } else {
+            Network::new(&Graph::new(chunklets.len(), std::iter::empty()), k)
+        };
+        Constrained { chunklets, k, network, omega, by_rows, posteriors }
     }
 
     /// EM from a labelling of the rows.

@@ -28,8 +28,9 @@ pub fn embed_parts(votes: &Votes, chunklets: &Chunklets, wanted: usize, rng: &mu
     embed_beside(votes, chunklets, wanted, true, rng)
 }
 
-/// The slowest waves on the graph of the votes, the steady state among them: eigenvectors of the random walk, so that a wave
-/// is level where the walk mixes fast; columns of mean 0 and length √n, mixed among each other where eigenvalues are nearly equal.
+/// The slowest waves on the graph of the votes, the steady state among them: eigenvectors of the random walk, so that a
+/// wave is level where the walk mixes fast; columns of mean 0 and length √n (those that vary), mixed among each other where
+/// eigenvalues are nearly equal.
 pub fn waves(votes: &Votes, chunklets: &Chunklets, wanted: usize, rng: &mut Rng) -> Result<Matrix> {
     let (mut vectors, root) = leading(votes, chunklets, wanted, false, rng)?;
     let m = root.len() as f64;
