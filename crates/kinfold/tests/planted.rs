@@ -115,6 +115,18 @@ fn mlcl_keeps_every_feasible_constraint() {
 }
 
 #[test]
+fn fold_keeps_every_feasible_constraint_though_it_may_doubt() {
+    // A third of these sets has nothing to do with the rows: no reason to believe that they are wrong.
+    let mut rng = Rng::stream(2027, "planted", 0);
+    for number in 0..40 {
+        let case = planted(&mut rng, 3);
+        let run = run(&case, number, &job("fold", case.k, &[("restarts", "1"), ("folds", "2")]));
+        let why = run.assessment.map(|a| a.reason);
+        assert_eq!(run.violations.broken(), 0, "case {number}, k = {}, n = {}: {why:?}", case.k, case.n);
+    }
+}
+
+#[test]
 fn without_constraints_each_is_plain_kmeans() {
     let mut rng = Rng::stream(7, "planted", 1);
     for number in 0..30 {

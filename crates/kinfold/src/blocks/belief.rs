@@ -381,6 +381,19 @@ pub fn fit<F: Float>(
     settings: &Settings,
     start: &Matrix,
 ) -> Fit {
+    fit_without(ctx, field, network, settings, start, &[])
+}
+
+/// The same as if the `silent` factors had said nothing. What it predicts of them owes nothing to them, whereas the cavity of
+/// a factor that speaks hears its own echo where ties close loops.
+pub fn fit_without<F: Float>(
+    ctx: &RunContext,
+    field: &Field<'_, F>,
+    network: &Network,
+    settings: &Settings,
+    start: &Matrix,
+    silent: &[u32],
+) -> Fit {
     let (k, nodes, count) = (field.k, field.nodes.len(), network.factors.len());
     let mut f = Fit {
         settings: *settings,
@@ -405,7 +418,8 @@ pub fn fit<F: Float>(
     loop {
         let mut data = field.costs(&ctx.pool, &f.centres);
         let mut log_z = data_term(&mut data, k, settings.sharpness) - nodes as f64 * (k as f64).ln();
-        let potentials = network.potentials(&errors, r, settings.tie);
+        let mut potentials = network.potentials(&errors, r, settings.tie);
+        silent.iter().for_each(|&s| potentials[s as usize] = (1.0, 1.0));
         for _ in 0..if f.iterations == 0 { SWEEPS.0 } else { SWEEPS.1 } {
             let there = network.sweep(k, &data, &potentials, &mut messages, false);
             let back = network.sweep(k, &data, &potentials, &mut messages, true);

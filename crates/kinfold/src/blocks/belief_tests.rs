@@ -123,3 +123,29 @@ fn sparse_distances_equal_dense_ones_in_both_precisions() {
     assert!(dense.iter().zip(&single).all(|(a, b)| a == b));
     assert!(dense.iter().zip(&sparse).all(|(a, b)| (a - b).abs() < 1e-12), "{dense:?} {sparse:?}");
 }
+
+#[test]
+fn a_silent_factor_is_predicted_as_if_it_were_not_there_and_without_its_echo() {
+    // Two groups, all rows of each tied to each other, and a must-link between the groups that is wrong.
+    let x: Vec<f64> = (0..10).map(|i| f64::from(i / 5) + 0.01 * f64::from(i)).collect();
+    let data = Dataset::dense(&x, 1).unwrap();
+    let alone = Chunklets::singletons(10);
+    let field = Field::new(&data, &alone, 2);
+    let ties: Vec<Tie> = (0..10u32)
+        .flat_map(|a| (0..a).map(move |b| Tie { a, b, strength: 0.5 }))
+        .filter(|t| t.a / 5 == t.b / 5)
+        .collect();
+    let link = |a, b, kind| Factor { a, b, kind, doubt: 0.0, believed: false };
+    let right = vec![link(0, 1, Kind::MustLink), link(2, 8, Kind::CannotLink)];
+    let with: Vec<Factor> = right.iter().copied().chain([link(3, 6, Kind::MustLink)]).collect();
+    let settings = Settings { sharpness: 0.3, error: 0.002, odds: 1.3, tie: 1.0, max_iter: 5 };
+    let start = Matrix::from_vec(1, vec![0.0, 1.0]);
+    let ctx = RunContext::new(1).with_threads(1);
+    let network = Network::tied(10, with, ties.clone());
+    let silent = fit_without(&ctx, &field, &network, &settings, &start, &[2]);
+    let absent = fit(&ctx, &field, &Network::tied(10, right, ties), &settings, &start);
+    assert_eq!(silent.labels, absent.labels);
+    silent.beliefs.iter().zip(&absent.beliefs).for_each(|(a, b)| assert!((a - b).abs() < 1e-3, "{a} {b}"));
+    let speaking = fit(&ctx, &field, &network, &settings, &start);
+    assert!(speaking.same[2] > 2.0 * silent.same[2], "{} {}", speaking.same[2], silent.same[2]);
+}

@@ -33,6 +33,8 @@ pub(super) const CENTRES: [Point; 5] =
     [point(0.125, 0.0), point(0.25, 0.0), point(0.5, 0.0), point(1.0, 0.0), point(2.0, 0.0)];
 /// Rows that speak through their neighbours, with some weight on the centres, which name the clusters.
 pub(super) const NEIGHBOURS: [Point; 4] = [point(0.25, 1.5), point(0.25, 3.0), point(0.06, 3.0), point(0.06, 5.0)];
+/// Parts of the factors that are held out in turn.
+const FOLDS: usize = 10;
 /// Octaves of the preference for β₀ where only centres speak.
 const PREFERENCE: f64 = 1.5;
 /// Iterations of a fit, and of one with neighbours, which needs fewer and takes longer.
@@ -100,6 +102,12 @@ impl Ground {
             natural: natural(ctx, data, &plain),
             starts: vec![plain.centres, hard, drawn, heavy],
         })
+    }
+
+    fn settings(&self, point: Point, error: f64, odds: f64) -> Settings {
+        let sharpness = point.sharpness * self.natural / self.variance;
+        let max_iter = if point.tie > 0.0 { MAX_ITER_TIED } else { MAX_ITER };
+        Settings { sharpness, error, odds, tie: point.tie, max_iter }
     }
 }
 
@@ -194,6 +202,8 @@ pub(super) struct Grid<'a> {
 pub(super) struct Scan {
     points: Vec<Point>,
     fits: Vec<Vec<Fit>>,
+    /// Per ε: the log-likelihood of the factors, each predicted by a fit to others, at the best point.
+    held_out: Option<Vec<f64>>,
 }
 
 /// Fits every point and error rate; `None` when the run was stopped.
@@ -207,9 +217,7 @@ pub(super) fn scan<F: Float>(
     let field = Field::new(case.data, case.nodes, k);
     let inner = ctx.quiet().with_threads(1);
     let one = |point: Point, error: f64, start: &Matrix| {
-        let sharpness = point.sharpness * ground.natural / ground.variance;
-        let max_iter = if point.tie > 0.0 { MAX_ITER_TIED } else { MAX_ITER };
-        let settings = Settings { sharpness, error, odds: case.odds, tie: point.tie, max_iter };
+        let settings = ground.settings(point, error, case.odds);
         // Only the labels of a fit are needed later.
         Fit { beliefs: Vec::new(), ..belief::fit(&inner, &field, case.network, &settings, start) }
     };
@@ -240,10 +248,53 @@ pub(super) fn scan<F: Float>(
         warm = Some(at_middle.centres);
         fits.push(row);
     }
-    Some(Scan { points: grid.points.to_vec(), fits })
+    Some(Scan { points: grid.points.to_vec(), fits, held_out: None })
 }
 
 impl Scan {
+    /// Predicts every factor by fits to nine tenths of the others. `false` when the run was stopped meanwhile.
+    pub fn hold_out<F: Float>(
+        &mut self,
+        ctx: &RunContext,
+        case: &Case<'_, F>,
+        ground: &Ground,
+        k: usize,
+        errors: &[f64],
+    ) -> bool {
+        let field = Field::new(case.data, case.nodes, k);
+        let inner = ctx.quiet().with_threads(1);
+        let count = case.network.factors().len();
+        let order = ctx.rng("trust-folds", 0).sample(count, count);
+        let fold = |f: usize| order.iter().skip(f).step_by(FOLDS).map(|&s| s as u32).collect();
+        let folds: Vec<Vec<u32>> = (0..FOLDS).map(fold).collect();
+        let (points, rates) = (&self.points, errors.len());
+        let tasks: Vec<(usize, usize)> = (0..points.len()).flat_map(|b| (0..rates).map(move |e| (b, e))).collect();
+        let logs = ctx.pool.map(tasks.len() * FOLDS, |i| {
+            let ((b, e), silent) = (tasks[i / FOLDS], &folds[i % FOLDS]);
+            if ctx.checkpoint().is_err() {
+                return f64::NAN;
+            }
+            let settings = ground.settings(points[b], errors[e], case.odds);
+            let start = &self.fits[b][e].centres;
+            let fit = belief::fit_without(&inner, &field, case.network, &settings, start, silent);
+            silent.iter().map(|&s| fit.log_predictive[s as usize]).sum()
+        });
+        if ctx.checkpoint().is_err() {
+            return false;
+        }
+        let mut best = vec![f64::NEG_INFINITY; errors.len()];
+        for (&(_, e), of_folds) in tasks.iter().zip(logs.chunks_exact(FOLDS)) {
+            best[e] = best[e].max(of_folds.iter().sum());
+        }
+        self.held_out = Some(best);
+        true
+    }
+
+    /// The best held-out score at an error rate, where factors were held out.
+    pub fn held_out(&self, e: usize) -> Option<f64> {
+        self.held_out.as_ref().map(|best| best[e])
+    }
+
     fn score(&self, b: usize, e: usize) -> f64 {
         let Point { sharpness, tie } = self.points[b];
         let odd = if tie > 0.0 { 0.0 } else { sharpness.log2() };

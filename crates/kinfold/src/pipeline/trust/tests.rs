@@ -381,3 +381,25 @@ fn errors_among_more_constraints_than_can_be_weighed_one_by_one_are_still_found(
         found.distrusted.len()
     );
 }
+
+#[test]
+fn errors_that_echo_in_the_neighbourhood_are_found_by_holding_constraints_out() {
+    // One cluster apart and two that touch, 75 constraints, 11 of them wrong.
+    let mut rng = Rng::stream(6, "touching", 0);
+    let truth: Vec<u32> = (0..150).map(|i| i % 3).collect();
+    let spots = [[0.0, 0.0], [6.0, 0.0], [8.2, 1.0]];
+    let rows: Vec<f64> = truth.iter().flat_map(|&t| spots[t as usize].map(|c| c + 0.8 * rng.normal())).collect();
+    let data = Dataset::dense(&rows, 2).unwrap();
+    let (mut found, mut blamed) = (0, 0);
+    for set in 0..10 {
+        let right = generate::balanced(&truth, 75, false, &mut Rng::stream(set, "given", 0)).unwrap().constraints;
+        let wrong = generate::noisy(&right, 11, &mut Rng::stream(set, "wrong", 0)).unwrap();
+        let verdict = |given| assess(&ctx(), &data, None, given, 3, Trust::Auto).unwrap();
+        let (clean, noisy) = (verdict(&right), verdict(&wrong));
+        println!("{set} {:?} {:?} {}", clean.evidence, noisy.evidence, noisy.contradictions);
+        blamed += usize::from(clean.verdict == Verdict::Noisy);
+        found += usize::from(noisy.verdict == Verdict::Noisy);
+    }
+    assert_eq!(blamed, 0);
+    assert!(found >= 9, "{found} of 10");
+}
