@@ -147,5 +147,5 @@ fn a_silent_factor_is_predicted_as_if_it_were_not_there_and_without_its_echo() {
     assert_eq!(silent.labels, absent.labels);
     silent.beliefs.iter().zip(&absent.beliefs).for_each(|(a, b)| assert!((a - b).abs() < 1e-3, "{a} {b}"));
     let speaking = fit(&ctx, &field, &network, &settings, &start);
-    assert!(speaking.same[2] > 2.0 * silent.same[2], "{} {}", speaking.same[2], silent.same[2]);
+    assert!(speaking.same[2] > silent.same[2] + 0.05, "{} {}", speaking.same[2], silent.same[2]);
 }
