@@ -188,7 +188,7 @@ impl TrustTable {
     }
 
     fn judge(&self) -> Result<(), Failed> {
-        println!("data amount flips set k constraints evidence verdict listed wrong found seconds");
+        println!("data amount flips set k constraints evidence verdict listed wrong found seconds (reason)");
         for name in &self.names {
             let set = self.read(name)?;
             for amount in &self.amounts {
@@ -296,11 +296,12 @@ fn judged<F: Typed>(
     };
     let wrong = |id| matches!(id, ConstraintId::Pair(i) if !set.is_right(&given.pairs()[i as usize]));
     Ok(format!(
-        "{} {:.2} {verdict} {} {} {} {seconds:.2}",
+        "{} {:.2} {verdict} {} {} {} {seconds:.2} ({})",
         given.pairs().len(),
         found.evidence.unwrap_or(f64::NAN),
         found.distrusted.len(),
         given.pairs().iter().filter(|p| !set.is_right(p)).count(),
         found.distrusted.iter().filter(|d| wrong(d.id)).count(),
+        found.reason,
     ))
 }

@@ -198,6 +198,7 @@ impl<'a, F: Float> Judge<'a, F> {
         };
         let evidence = log_sum(&terms) - clean;
         let held_out = self.held_out(&scans, &priors);
+        let convicted = held_out >= LEFT_OUT_BY_OTHERS;
         let (listed, left_out) = if near { self.by_neighbours(fit) } else { self.by_centres() };
         let used = self.used(fit);
         let variance = used.variance;
@@ -230,9 +231,9 @@ impl<'a, F: Float> Judge<'a, F> {
             sure(
                 "the rows disagree with too many of them to blame the constraints: another scaling may help".to_owned(),
             )
-        } else if evidence >= left_out && self.misunderstood(ctx, clean + evidence)? {
+        } else if !convicted && evidence >= left_out && self.misunderstood(ctx, clean + evidence)? {
             sure("clusters that keep them all predict them better than errors would".to_owned())
-        } else if evidence >= left_out || held_out >= LEFT_OUT_BY_OTHERS {
+        } else if convicted || evidence >= left_out {
             let odds = evidence.max(held_out);
             Assessment::new(
                 Verdict::Noisy,
