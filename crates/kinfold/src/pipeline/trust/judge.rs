@@ -1,7 +1,9 @@
 //! Weighs constraints one by one: the pairs as factors between nodes of rows, fits of the noise model over its grid
 //! (`scan.rs`), and what their evidence amounts to. Rows speak through their neighbours: in every space in which they may
 //! be clustered, and in the spectral embedding of the neighbours there. What predicts the constraints best decides, for
-//! "no errors" and for "some" alike. Very many rows are heard through centres alone.
+//! "no errors" and for "some" alike. Very many rows are heard through centres alone. A constraint left out alone is still
+//! echoed by neighbours that had listened to it, so that "no errors" looks too good; up to three clusters a tenth of all is
+//! therefore also held out at a time, and either evidence suffices.
 
 use std::collections::BTreeSet;
 
@@ -277,7 +279,7 @@ impl<'a, F: Float> Judge<'a, F> {
         Ok(found)
     }
 
-    /// The evidence of constraints that are held out, each predicted by the rows and nine tenths of the others; none where
+    /// The evidence of constraints that are held out, predicted by the rows and the other nine tenths; none where
     /// that was not asked, or where even with errors they are hardly predicted.
     fn held_out(&self, scans: &[Scan], priors: &[(usize, f64)]) -> f64 {
         let top = |e: usize| scans.iter().filter_map(|s| s.held_out(e)).reduce(f64::max);

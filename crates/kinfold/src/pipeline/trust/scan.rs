@@ -3,7 +3,8 @@
 //! spherical Gaussian in D dimensions would have, and β ∈ {⅛ … 2}·β₀ is tried with a log-normal preference for β₀.
 //! Rows can also speak through their neighbours (ties of the network), which knows classes of any shape.
 //! Grid points are compared by the leave-one-out predictive log-likelihood of the constraints, which the energy cannot do,
-//! and so are starts, unless the constraints have weights of their own (`soft`). Data that do not know the classes get a small β and weak ties and cannot convict anyone.
+//! and so are starts, unless the constraints have weights of their own (`soft`); where asked, also by that of constraints
+//! held out a tenth at a time. Data that do not know the classes get a small β and weak ties and cannot convict anyone.
 
 use crate::blocks::belief::{self, Field, Fit, Network, Settings};
 use crate::blocks::greedy::{Greedy, OnDeadEnd, Order};
@@ -252,7 +253,7 @@ pub(super) fn scan<F: Float>(
 }
 
 impl Scan {
-    /// Predicts every factor by fits to nine tenths of the others. `false` when the run was stopped meanwhile.
+    /// Predicts the factors of every tenth by fits to the others. `false` when the run was stopped meanwhile.
     pub fn hold_out<F: Float>(
         &mut self,
         ctx: &RunContext,
