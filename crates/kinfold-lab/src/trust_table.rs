@@ -43,6 +43,9 @@ pub struct TrustTable {
     /// The method
     #[arg(long, default_value = "mlcl")]
     method: String,
+    /// Clusters asked for beyond the number of classes; negative: fewer
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
+    beyond: isize,
     /// A line for every set
     #[arg(long)]
     verbose: bool,
@@ -183,7 +186,9 @@ impl TrustTable {
 
     fn read(&self, name: &str) -> Result<Labelled, Failed> {
         let (file, truth) = Source::Folder(self.data.clone()).read(name)?;
-        let k = truth.iter().max().map_or(0, |&most| most as usize + 1);
+        let classes = truth.iter().max().map_or(0, |&most| most as usize + 1);
+        let k = classes.checked_add_signed(self.beyond).filter(|&k| k > 0);
+        let k = k.ok_or_else(|| format!("{name} has {classes} classes: --beyond {} leaves no cluster", self.beyond))?;
         Ok(Labelled { file, truth, k })
     }
 

@@ -261,6 +261,23 @@ fn an_impossible_k_stays_an_error() {
 }
 
 #[test]
+fn fewer_clusters_than_classes_are_not_held_against_right_constraints() {
+    let mut asked = 0;
+    for seed in 0..8u64 {
+        let (rows, truth) = blobs(150, 2, 3, 1.5, 20 + seed);
+        let mut rng = Rng::stream(seed, "too few", 0);
+        let given = generate::balanced(&truth, 60, false, &mut rng).unwrap().constraints;
+        // Two clusters can keep what is said about three classes, now and then.
+        let Ok(hard) = run(2, &rows, 2, &given, Trust::Hard) else { continue };
+        let auto = run(2, &rows, 2, &given, Trust::Auto).unwrap();
+        assert_eq!(auto.violations.broken(), 0, "{seed}: {:?}", auto.assessment);
+        assert_eq!(auto.labels, hard.labels, "{seed}");
+        asked += usize::from(auto.assessment.unwrap().reason.contains("k may be too small"));
+    }
+    assert!(asked >= 2, "{asked}");
+}
+
+#[test]
 fn soft_constraints_are_weighed_by_their_odds_and_proven_ones_are_kept() {
     let rows = [0.0, 0.1, 0.2, 5.0, 5.1, 5.2, 2.4];
     let soft = |weight: f64| {
