@@ -1,12 +1,12 @@
 //! What to believe of the constraints (spec: fold, "Trust"). `hard`: all; a contradiction is an error. `soft`: each is
 //! wrong with probability 1/(1+e^w). `auto`: all, unless they contradict each other or predict each other far better
 //! with errors than without; then those that the rows and the rest predict to be errors are left out and listed with the
-//! evidence, and so many suspects after them that most of the errors should be on the list. With less evidence all are
-//! kept, and those that look wrong are listed. Model and grid: `blocks/belief.rs`,
-//! `scan.rs`. Decided here: pairs are judged; sets and partial labellings (rules, columns) are believed, unless they
-//! contradict each other. A finite weight is a smallest probability of error; an infinite one says nothing, so confidence
-//! 1 is judged like no confidence, and who has proof asks for `hard`. No labelling into k clusters is an error about k,
-//! unless k clusters with a few errors predict the constraints better than the smallest possible k without.
+//! evidence, and so many suspects after them that most of the errors should be on the list. With less evidence, or where
+//! more clusters explain them better than errors do, all are kept, and those that look wrong are listed. Model and grid:
+//! `blocks/belief.rs`, `scan.rs`. Decided here: pairs are judged; sets and partial labellings (rules, columns) are believed,
+//! unless they contradict each other. A finite weight is a smallest probability of error; an infinite one says nothing, so
+//! confidence 1 is judged like no confidence, and who has proof asks for `hard`. No labelling into k clusters is an error
+//! about k, unless k clusters with a few errors predict the constraints better than the smallest possible k without.
 
 mod closure;
 mod clusters;

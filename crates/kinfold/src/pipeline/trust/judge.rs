@@ -3,7 +3,8 @@
 //! be clustered, and in the spectral embedding of the neighbours there. What predicts the constraints best decides, for
 //! "no errors" and for "some" alike. Very many rows are heard through centres alone. A constraint left out alone is still
 //! echoed by neighbours that had listened to it, so that "no errors" looks too good; up to three clusters a tenth of all is
-//! therefore also held out at a time, and either evidence suffices.
+//! therefore also held out at a time, and either evidence suffices. Right constraints look like errors where there are
+//! fewer clusters than classes: before any is left out, more clusters without errors are tried.
 
 use std::collections::BTreeSet;
 
@@ -218,6 +219,7 @@ impl<'a, F: Float> Judge<'a, F> {
         let too_many = distrusted.len() as f64 > MOST_DISTRUSTED * self.said.len() as f64;
         let rate = fit.wrong[..self.pair_of.len()].iter().sum::<f64>() + self.inside.len() as f64;
         let rate = rate / self.said.len().max(1) as f64;
+        let enough = convicted || evidence >= left_out;
 
         let mut found = if noisy {
             Assessment::new(Verdict::Noisy, format!("they contradict each other ({contradictions} refused)"))
@@ -243,25 +245,27 @@ impl<'a, F: Float> Judge<'a, F> {
             sure(
                 "the rows disagree with too many of them to blame the constraints: another scaling may help".to_owned(),
             )
-        } else if (convicted || evidence >= left_out) && self.too_few_clusters(ctx, near, &scans, &priors)? {
-            sure("more clusters would explain them better than errors do: k may be too small".to_owned())
-        } else if !convicted && evidence >= left_out && self.misunderstood(ctx, errors)? {
-            sure("clusters that keep them all predict them better than errors would".to_owned())
-        } else if convicted || evidence >= left_out {
-            let odds = evidence.max(held_out);
-            Assessment::new(
-                Verdict::Noisy,
-                format!("the rows and the rest of the constraints speak against them (log odds {odds:.0})"),
-            )
-        } else {
-            // Little speaks against them, so they are kept; but whoever gave them should look at these again.
-            let mut found = sure("nothing contradicts them".to_owned());
+        } else if !enough || self.too_few_clusters(ctx, near, &scans, &priors)? {
+            // All are kept; but whoever gave them should look at these again, or at k.
+            let mut found = sure(if enough {
+                "more clusters would explain them better than errors do (k may be too small)".to_owned()
+            } else {
+                "nothing contradicts them".to_owned()
+            });
             found.distrusted = distrusted.into_iter().map(|d| Distrusted { kept: true, ..d }).collect();
             self.add_suspects(&mut found.distrusted, fit, variance);
             found.evidence = Some(evidence.max(held_out));
             found.error_rate = Some(rate);
             self.used = Some(used);
             return Ok(found);
+        } else if !convicted && self.misunderstood(ctx, errors)? {
+            sure("clusters that keep them all predict them better than errors would".to_owned())
+        } else {
+            let odds = evidence.max(held_out);
+            Assessment::new(
+                Verdict::Noisy,
+                format!("the rows and the rest of the constraints speak against them (log odds {odds:.0})"),
+            )
         };
         found.contradictions = contradictions;
         found.evidence = Some(evidence.max(held_out));
