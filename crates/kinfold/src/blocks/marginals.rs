@@ -20,6 +20,8 @@ const ROUNDS: usize = 100;
 const TOLERANCE: f64 = 1e-6;
 /// Share of the old message that stays.
 const DAMPING: f64 = 0.5;
+/// The least that a message says: one of nothing would never come back.
+const NOTHING: f64 = 1e-300;
 
 /// What an inference came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -289,20 +291,36 @@ impl Table<'_> {
     }
 }
 
-/// log of the sums over all entries but one, for every one; no difference of nearly equal numbers.
-fn sums_without(h: &[f64], out: &mut [f64]) {
-    let top = h.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let e: Vec<f64> = h.iter().map(|v| (v - top).exp()).collect();
+/// The sums over all entries but one, for every one, and the sum of these; no difference of nearly equal numbers.
+fn sum_without(values: &[f64], out: &mut [f64]) -> f64 {
     let mut before = 0.0;
-    for (o, x) in out.iter_mut().zip(&e) {
+    for (o, x) in out.iter_mut().zip(values) {
         *o = before;
         before += x;
     }
-    let mut after = 0.0;
-    for (o, x) in out.iter_mut().zip(&e).rev() {
-        *o = top + (*o + after).ln();
+    let (mut after, mut total) = (0.0, 0.0);
+    for (o, x) in out.iter_mut().zip(values).rev() {
+        *o += after;
         after += x;
+        total += *o;
     }
+    total
+}
+
+/// log of the sums over all entries but one, for every one.
+fn logs_without(values: &[f64]) -> Vec<f64> {
+    let top = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let scaled: Vec<f64> = values.iter().map(|v| (v - top).exp()).collect();
+    let mut out = vec![0.0; values.len()];
+    sum_without(&scaled, &mut out);
+    out.iter().map(|s| top + s.ln()).collect()
+}
+
+/// The product, brought to maximum 1; no entry becomes nothing.
+fn multiply(values: &mut [f64], by: &[f64]) {
+    values.iter_mut().zip(by).for_each(|(x, y)| *x *= y);
+    let scale = 1.0 / values.iter().copied().fold(0.0, f64::max);
+    values.iter_mut().for_each(|x| *x = (*x * scale).max(NOTHING));
 }
 
 impl Component {
@@ -318,43 +336,46 @@ impl Component {
         }
     }
 
-    /// Messages to every vertex from each of its neighbours, as shares of one, one vertex after the other.
+    /// Messages to every vertex from each of its neighbours, as shares of one, one vertex after the other: plain products,
+    /// brought back to maximum 1 after every factor, no logarithms before the end.
     fn loopy(&self, k: usize, phi: &[f64], messages: &mut Vec<f64>) -> (Vec<f64>, f64, bool) {
         let n = self.around.len();
         // Where the message to v from its i-th neighbour is, and where the one back is.
         let mut starts = vec![0usize];
         self.around.iter().for_each(|list| starts.push(starts[starts.len() - 1] + list.len()));
         let back = |v: usize, u: usize| starts[u] + self.around[u].binary_search(&(v as u32)).unwrap_or(0);
-        messages.resize(starts[n] * k, -(k as f64).ln());
-        let belief = |messages: &[f64], v: usize| {
-            let mut sum = phi[v * k..(v + 1) * k].to_vec();
-            for at in starts[v]..starts[v + 1] {
-                sum.iter_mut().zip(&messages[at * k..(at + 1) * k]).for_each(|(s, m)| *s += m);
-            }
-            sum
-        };
+        let back: Vec<usize> = (0..n)
+            .flat_map(|v| self.around[v].iter().map(move |&u| (v, u as usize)))
+            .map(|(v, u)| back(v, u))
+            .collect();
+        messages.resize(starts[n] * k, 1.0 / k as f64);
+        let mut own = phi.to_vec();
+        for row in own.chunks_exact_mut(k) {
+            let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            row.iter_mut().for_each(|x| *x = (*x - top).exp().max(NOTHING));
+        }
+        let widest = self.around.iter().map(Vec::len).max().unwrap_or(0);
+        let (mut before, mut after) = (vec![0.0; (widest + 1) * k], vec![0.0; k]);
         let (mut h, mut fresh) = (vec![0.0; k], vec![0.0; k]);
         let mut settled = false;
         for _ in 0..ROUNDS {
             let mut change = 0.0f64;
             for v in 0..n {
-                let mut own = belief(messages, v);
-                let top = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                own.iter_mut().for_each(|x| *x -= top);
-                for (i, &u) in self.around[v].iter().enumerate() {
-                    let from = starts[v] + i;
-                    for (c, x) in h.iter_mut().enumerate() {
-                        *x = own[c] - messages[from * k + c];
-                    }
-                    sums_without(&h, &mut fresh);
-                    let total = log_sum(&fresh);
-                    let to = back(v, u as usize);
-                    for (old, new) in messages[to * k..(to + 1) * k].iter_mut().zip(&fresh) {
-                        let (before, after) = (old.exp(), (new - total).exp());
-                        let damped = DAMPING * before + (1.0 - DAMPING) * after;
-                        change = change.max((damped - before).abs());
-                        // A message of nothing would never come back.
-                        *old = damped.max(1e-300).ln();
+                before[..k].copy_from_slice(&own[v * k..(v + 1) * k]);
+                for (i, at) in (starts[v]..starts[v + 1]).enumerate() {
+                    let (known, next) = before[i * k..(i + 2) * k].split_at_mut(k);
+                    next.copy_from_slice(known);
+                    multiply(next, &messages[at * k..(at + 1) * k]);
+                }
+                after.fill(1.0);
+                for (i, from) in (starts[v]..starts[v + 1]).enumerate().rev() {
+                    h.iter_mut().zip(&before[i * k..(i + 1) * k]).zip(&after).for_each(|((h, x), y)| *h = x * y);
+                    multiply(&mut after, &messages[from * k..(from + 1) * k]);
+                    let scale = (1.0 - DAMPING) / sum_without(&h, &mut fresh);
+                    for (old, new) in messages[back[from] * k..(back[from] + 1) * k].iter_mut().zip(&fresh) {
+                        let damped = (DAMPING * *old + scale * new).max(NOTHING);
+                        change = change.max((damped - *old).abs());
+                        *old = damped;
                     }
                 }
             }
@@ -363,18 +384,25 @@ impl Component {
                 break;
             }
         }
+        let messages: Vec<f64> = messages.iter().map(|m| m.ln()).collect();
+        let belief = |v: usize| {
+            let mut sum = phi[v * k..(v + 1) * k].to_vec();
+            for at in starts[v]..starts[v + 1] {
+                sum.iter_mut().zip(&messages[at * k..(at + 1) * k]).for_each(|(s, m)| *s += m);
+            }
+            sum
+        };
         let (mut marginals, mut log_z) = (Vec::with_capacity(n * k), 0.0);
         for v in 0..n {
-            let mut own = belief(messages, v);
+            let mut own = belief(v);
             log_z += log_sum(&own);
             for (i, &u) in self.around[v].iter().enumerate().filter(|(_, u)| **u as usize > v) {
                 // Edge terms: Z_ab − Z_a(ab) − Z_b(ab) with the beliefs of each end without the other.
-                let (to_v, to_u) = (starts[v] + i, back(v, u as usize));
-                let other = belief(messages, u as usize);
+                let (to_v, to_u) = (starts[v] + i, back[starts[v] + i]);
+                let other = belief(u as usize);
                 let x: Vec<f64> = (0..k).map(|c| own[c] - messages[to_v * k + c]).collect();
                 let y: Vec<f64> = (0..k).map(|c| other[c] - messages[to_u * k + c]).collect();
-                sums_without(&y, &mut fresh);
-                let both: Vec<f64> = x.iter().zip(&fresh).map(|(a, b)| a + b).collect();
+                let both: Vec<f64> = x.iter().zip(logs_without(&y)).map(|(a, b)| a + b).collect();
                 log_z += log_sum(&both) - log_sum(&own) - log_sum(&other);
             }
             to_shares(&mut own);
