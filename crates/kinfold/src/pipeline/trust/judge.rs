@@ -12,7 +12,7 @@ use super::closure::{self, Said};
 use super::clusters;
 use super::evidence::{self, Distrusted};
 use super::part::View;
-use super::scan::{self, Case, Grid, Ground, HeldOut, Scan};
+use super::scan::{self, Case, Grid, Ground, Scan};
 use super::{Assessment, FEW, Looked, MOST_WORK, REPAIR, Trust, Verdict, left_out, pairs_that_count, repaired};
 use crate::blocks::belief::{Factor, Field, Fit, Network, Settings, Tie, odds};
 use crate::blocks::candidates::lend;
@@ -122,6 +122,17 @@ pub(super) struct Used {
     pub(super) variance: f64,
 }
 
+/// What constraints that are held out show.
+#[derive(Clone, Copy)]
+struct ByOthers<'s> {
+    /// Of errors (log Bayes factor).
+    evidence: f64,
+    /// As much evidence convicts; none does where even with errors they are hardly predicted.
+    needed: f64,
+    /// The most probable fit with errors, with what others say of each constraint.
+    fit: &'s Fit,
+}
+
 impl<'a, F: Float> Judge<'a, F> {
     pub(super) fn new(
         looked: &'a Looked,
@@ -193,7 +204,7 @@ impl<'a, F: Float> Judge<'a, F> {
             }
         }
         let near = neighbours && self.view.rows.n() * self.k <= MOST_TIED;
-        let hold_out = !noisy && self.said.len() >= FEW && self.k <= FEW_CLUSTERS;
+        let hold_out = self.said.len() >= FEW && self.k <= FEW_CLUSTERS;
         let Some(scans) = self.hear(ctx, self.k, near, &ERRORS, 2, hold_out)? else {
             return self.without_rows(ctx, "stopped before they were weighed");
         };
@@ -210,8 +221,11 @@ impl<'a, F: Float> Judge<'a, F> {
                 None => return self.without_rows(ctx, "stopped before they were weighed"),
             },
         };
-        let (held_out, needed) = self.held_out(&scans, &priors);
+        let by_others = self.held_out(&scans, &priors);
+        let (held_out, needed) = by_others.map_or((f64::NEG_INFINITY, f64::INFINITY), |o| (o.evidence, o.needed));
         let convicted = held_out >= needed;
+        // What a constraint's own echo does not reach knows best which others are doubtful.
+        let suspicious = by_others.map_or(fit, |o| o.fit);
         let (listed, left_out) = if near { self.by_neighbours(fit) } else { self.by_centres() };
         let used = self.used(fit);
         let variance = used.variance;
@@ -253,7 +267,7 @@ impl<'a, F: Float> Judge<'a, F> {
                 "nothing contradicts them".to_owned()
             });
             found.distrusted = distrusted.into_iter().map(|d| Distrusted { kept: true, ..d }).collect();
-            self.add_suspects(&mut found.distrusted, fit, variance);
+            self.add_suspects(&mut found.distrusted, suspicious, variance);
             found.evidence = Some(evidence.max(held_out));
             found.error_rate = Some(rate);
             self.used = Some(used);
@@ -289,28 +303,27 @@ impl<'a, F: Float> Judge<'a, F> {
             return Ok(found);
         }
         found.distrusted = distrusted;
-        self.add_suspects(&mut found.distrusted, fit, variance);
+        self.add_suspects(&mut found.distrusted, suspicious, variance);
         found.labels = Some(self.labels(fit));
         self.used = Some(used);
         Ok(found)
     }
 
-    /// The evidence of constraints that are held out, predicted by the rows and the other nine tenths, and how much of it is
-    /// needed to convict; none where that was not asked, or where even with errors they are hardly predicted.
-    fn held_out(&self, scans: &[Scan], priors: &[(usize, f64)]) -> (f64, f64) {
-        let better = |a: HeldOut, b: HeldOut| if b.predictive > a.predictive { b } else { a };
+    /// What constraints that are held out show, predicted by the rows and the other nine tenths; `None` where that was not
+    /// asked.
+    fn held_out<'s>(&self, scans: &'s [Scan], priors: &[(usize, f64)]) -> Option<ByOthers<'s>> {
+        let better = |a: &'s Fit, b: &'s Fit| if b.predictive > a.predictive { b } else { a };
         let top = |e: usize| scans.iter().filter_map(|s| s.held_out(e)).reduce(better);
-        let with_prior = |&(e, prior)| top(e).map(|h: HeldOut| HeldOut { predictive: h.predictive + prior, ..h });
-        let terms: Vec<HeldOut> = priors.iter().filter_map(with_prior).collect();
-        let (Some(clean), Some(likely)) = (top(0), terms.iter().copied().reduce(better)) else {
-            return (f64::NEG_INFINITY, f64::INFINITY);
-        };
-        let errors = log_sum(&terms.iter().map(|h| h.predictive).collect::<Vec<_>>());
-        if errors < PREDICTED * self.said.len() as f64 {
-            return (f64::NEG_INFINITY, f64::INFINITY);
-        }
-        let unknown = ((likely.surprise - KNOWN) / (UNKNOWN - KNOWN)).clamp(0.0, 1.0);
-        (errors - clean.predictive, LEFT_OUT_KNOWN + unknown * (LEFT_OUT_UNKNOWN - LEFT_OUT_KNOWN))
+        let clean = top(0)?.predictive;
+        let terms: Vec<(f64, &Fit)> =
+            priors.iter().map(|&(e, prior)| top(e).map(|f| (prior + f.predictive, f))).collect::<Option<_>>()?;
+        let (_, fit) = terms.iter().copied().reduce(|a, b| if b.0 > a.0 { b } else { a })?;
+        let errors = log_sum(&terms.iter().map(|t| t.0).collect::<Vec<_>>());
+        let judged = self.pair_of.len();
+        let unknown = (surprise(&fit.wrong[..judged], &fit.agree[..judged]) - KNOWN) / (UNKNOWN - KNOWN);
+        let needed = LEFT_OUT_KNOWN + unknown.clamp(0.0, 1.0) * (LEFT_OUT_UNKNOWN - LEFT_OUT_KNOWN);
+        let predicted = errors >= PREDICTED * self.said.len() as f64;
+        Some(ByOthers { evidence: errors - clean, needed: if predicted { needed } else { f64::INFINITY }, fit })
     }
 
     /// Do clusters that keep all constraints predict them far better than errors do, which have this log-probability?
@@ -458,7 +471,7 @@ impl<'a, F: Float> Judge<'a, F> {
     ) -> Result<Option<f64>> {
         let hold_out = scans.iter().all(|s| s.held_out(0).is_some());
         let top = |scans: &[Scan], e: usize| {
-            let of = |s: &Scan| s.held_out(e).map_or_else(|| s.top(e), |h| h.predictive);
+            let of = |s: &Scan| s.held_out(e).map_or_else(|| s.top(e), |f| f.predictive);
             scans.iter().map(of).fold(f64::NEG_INFINITY, f64::max)
         };
         let errors: Vec<f64> = priors.iter().map(|&(e, prior)| prior + top(scans, e)).collect();
@@ -595,6 +608,16 @@ impl<'a, F: Float> Judge<'a, F> {
     }
 }
 
+/// How badly the truth is predicted, nats for each: a constraint counts as what it says or the opposite, by how probably
+/// it is right. Small where rows know the classes, whether or not there are errors.
+fn surprise(wrong: &[f64], agree: &[f64]) -> f64 {
+    let of = |(wrong, agree): (&f64, &f64)| {
+        let agree = agree.clamp(1e-6, 1.0 - 1e-6);
+        -wrong * (1.0 - agree).ln() - (1.0 - wrong) * agree.ln()
+    };
+    wrong.iter().zip(agree).map(of).sum::<f64>() / wrong.len().max(1) as f64
+}
+
 /// ln Σ e^t.
 fn log_sum(terms: &[f64]) -> f64 {
     let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -626,4 +649,16 @@ fn against_small_k(distrusted: &[Distrusted]) -> f64 {
 /// 1 / (1 + e^w): the probability that a constraint of this weight is wrong.
 fn doubt(weight: f64) -> f64 {
     1.0 / (1.0 + weight.exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_to_be_wrong_does_not_surprise() {
+        assert!(surprise(&[0.0], &[0.99]) < 0.02 && surprise(&[0.99], &[0.01]) < 0.06);
+        assert!((surprise(&[0.1, 0.9], &[0.5, 0.5]) - 2f64.ln()).abs() < 1e-12);
+        assert!(surprise(&[0.0], &[0.01]) > 4.0);
+    }
 }

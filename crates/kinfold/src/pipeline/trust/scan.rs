@@ -203,32 +203,8 @@ pub(super) struct Grid<'a> {
 pub(super) struct Scan {
     points: Vec<Point>,
     fits: Vec<Vec<Fit>>,
-    /// Per ε, at the best point.
-    held_out: Option<Vec<HeldOut>>,
-}
-
-/// What factors that are held out, each predicted by a fit to others, show at one error rate.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct HeldOut {
-    /// Their log-likelihood.
-    pub predictive: f64,
-    /// How badly the truth is predicted, nats for each: a factor counts as what it says or the opposite, by how probably
-    /// it is right. Small where rows know the classes, whether or not there are errors.
-    pub surprise: f64,
-}
-
-impl HeldOut {
-    const NOTHING: HeldOut = HeldOut { predictive: f64::NEG_INFINITY, surprise: 0.0 };
-
-    fn of(fit: &Fit, factors: &[u32]) -> HeldOut {
-        let (mut predictive, mut surprise) = (0.0, 0.0);
-        for s in factors.iter().map(|&s| s as usize) {
-            let (wrong, agree) = (fit.wrong[s], fit.agree[s].clamp(1e-6, 1.0 - 1e-6));
-            predictive += fit.log_predictive[s];
-            surprise -= wrong * (1.0 - agree).ln() + (1.0 - wrong) * agree.ln();
-        }
-        HeldOut { predictive, surprise }
-    }
+    /// Per ε, at the best point: the fit there, with what fits without a factor say of it.
+    held_out: Option<Vec<Fit>>,
 }
 
 /// Fits every point and error rate; `None` when the run was stopped.
@@ -294,34 +270,39 @@ impl Scan {
         let folds: Vec<Vec<u32>> = (0..FOLDS).map(fold).collect();
         let (points, rates) = (&self.points, errors.len());
         let tasks: Vec<(usize, usize)> = (0..points.len()).flat_map(|b| (0..rates).map(move |e| (b, e))).collect();
-        let shown = ctx.pool.map(tasks.len() * FOLDS, |i| {
+        let heard = ctx.pool.map(tasks.len() * FOLDS, |i| {
             let ((b, e), silent) = (tasks[i / FOLDS], &folds[i % FOLDS]);
             if ctx.checkpoint().is_err() {
-                return HeldOut::NOTHING;
+                return Vec::new();
             }
             let settings = ground.settings(points[b], errors[e], case.odds);
             let start = &self.fits[b][e].centres;
             let fit = belief::fit_without(&inner, &field, case.network, &settings, start, silent);
-            HeldOut::of(&fit, silent)
+            let of = |&s: &u32| [&fit.same, &fit.wrong, &fit.agree, &fit.log_predictive].map(|of| of[s as usize]);
+            silent.iter().map(of).collect()
         });
         if ctx.checkpoint().is_err() {
             return false;
         }
-        let mut best = vec![HeldOut::NOTHING; errors.len()];
-        for (&(_, e), of_folds) in tasks.iter().zip(shown.chunks_exact(FOLDS)) {
-            let predictive = of_folds.iter().map(|f| f.predictive).sum();
-            if predictive > best[e].predictive {
-                let surprise = of_folds.iter().map(|f| f.surprise).sum::<f64>() / count as f64;
-                best[e] = HeldOut { predictive, surprise };
+        let mut best: Vec<Option<Fit>> = vec![None; rates];
+        for (&(b, e), of_folds) in tasks.iter().zip(heard.chunks_exact(FOLDS)) {
+            let mut fit = self.fits[b][e].clone();
+            for (&s, &[same, wrong, agree, log]) in folds.iter().flatten().zip(of_folds.iter().flatten()) {
+                let s = s as usize;
+                (fit.same[s], fit.wrong[s], fit.agree[s], fit.log_predictive[s]) = (same, wrong, agree, log);
+            }
+            fit.predictive = fit.log_predictive.iter().sum();
+            if best[e].as_ref().is_none_or(|b| fit.predictive > b.predictive) {
+                best[e] = Some(fit);
             }
         }
-        self.held_out = Some(best);
+        self.held_out = best.into_iter().collect();
         true
     }
 
-    /// What held-out factors show at an error rate, where some were held out.
-    pub fn held_out(&self, e: usize) -> Option<HeldOut> {
-        self.held_out.as_ref().map(|best| best[e])
+    /// What held-out factors show at an error rate, where they were held out.
+    pub fn held_out(&self, e: usize) -> Option<&Fit> {
+        self.held_out.as_ref().map(|best| &best[e])
     }
 
     fn score(&self, b: usize, e: usize) -> f64 {
@@ -361,32 +342,5 @@ impl Scan {
             }
         }
         of(chosen)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_known_to_be_wrong_does_not_surprise() {
-        let fit = |wrong: f64, agree: f64| Fit {
-            settings: Settings { sharpness: 1.0, error: 0.1, odds: 1.0, tie: 0.0, max_iter: 1 },
-            centres: Matrix::zeros(1, 1),
-            beliefs: Vec::new(),
-            labels: Vec::new(),
-            same: vec![0.5],
-            wrong: vec![wrong],
-            log_predictive: vec![(0.9 * agree + 0.1 * (1.0 - agree)).ln()],
-            agree: vec![agree],
-            predictive: 0.0,
-            energy: 0.0,
-            iterations: 1,
-        };
-        let [right, error, unknown] =
-            [(0.0, 0.99), (0.99, 0.01), (0.1, 0.5)].map(|(w, a)| HeldOut::of(&fit(w, a), &[0]));
-        assert!(right.surprise < 0.02 && error.surprise < 0.06, "{right:?} {error:?}");
-        assert!((unknown.surprise - 2f64.ln()).abs() < 1e-12, "{unknown:?}");
-        assert!(error.predictive < unknown.predictive && unknown.predictive < right.predictive);
     }
 }
