@@ -216,7 +216,7 @@ impl<'a, F: Float> Judge<'a, F> {
         let errors = log_sum(&terms);
         let evidence = match &self.looked.infeasible {
             None => errors - top(&scans, 0),
-            Some(_) => match self.against_more(ctx, self.enough()?, near, &scans, &priors)? {
+            Some(_) => match self.against_more(ctx, self.needed_clusters()?, near, &scans, &priors)? {
                 Some(evidence) => evidence,
                 None => return self.without_rows(ctx, "stopped before they were weighed"),
             },
@@ -454,7 +454,7 @@ impl<'a, F: Float> Judge<'a, F> {
     }
 
     /// As many clusters as can keep all constraints.
-    fn enough(&self) -> Result<usize> {
+    fn needed_clusters(&self) -> Result<usize> {
         let (closed, _) = self.given.close_lenient(0.0)?;
         Ok(smallest_k(&closed, &FeasibleOptions::default()).upper.max(self.k + 1))
     }
