@@ -259,27 +259,32 @@ impl<'a, F: Float> Judge<'a, F> {
             sure(
                 "the rows disagree with too many of them to blame the constraints: another scaling may help".to_owned(),
             )
-        } else if !enough || self.too_few_clusters(ctx, near, &scans, &priors)? {
-            // All are kept; but whoever gave them should look at these again, or at k.
-            let mut found = sure(if enough {
-                "more clusters would explain them better than errors do (k may be too small)".to_owned()
-            } else {
-                "nothing contradicts them".to_owned()
-            });
-            found.distrusted = distrusted.into_iter().map(|d| Distrusted { kept: true, ..d }).collect();
-            self.add_suspects(&mut found.distrusted, suspicious, variance);
-            found.evidence = Some(evidence.max(held_out));
-            found.error_rate = Some(rate);
-            self.used = Some(used);
-            return Ok(found);
-        } else if !convicted && self.misunderstood(ctx, errors)? {
-            sure("clusters that keep them all predict them better than errors would".to_owned())
         } else {
-            let odds = evidence.max(held_out);
-            Assessment::new(
-                Verdict::Noisy,
-                format!("the rows and the rest of the constraints speak against them (log odds {odds:.0})"),
-            )
+            let kept_because =
+                if (enough || !distrusted.is_empty()) && self.too_few_clusters(ctx, near, &scans, &priors)? {
+                    Some("more clusters would explain them better than errors do (k may be too small)")
+                } else {
+                    (!enough).then_some("nothing contradicts them")
+                };
+            if let Some(reason) = kept_because {
+                // Whoever gave them should look at these again, or at k.
+                let mut found = sure(reason.to_owned());
+                found.distrusted = distrusted.into_iter().map(|d| Distrusted { kept: true, ..d }).collect();
+                self.add_suspects(&mut found.distrusted, suspicious, variance);
+                found.evidence = Some(evidence.max(held_out));
+                found.error_rate = Some(rate);
+                self.used = Some(used);
+                return Ok(found);
+            }
+            if !convicted && self.misunderstood(ctx, errors)? {
+                sure("clusters that keep them all predict them better than errors would".to_owned())
+            } else {
+                let odds = evidence.max(held_out);
+                Assessment::new(
+                    Verdict::Noisy,
+                    format!("the rows and the rest of the constraints speak against them (log odds {odds:.0})"),
+                )
+            }
         };
         found.contradictions = contradictions;
         found.evidence = Some(evidence.max(held_out));
