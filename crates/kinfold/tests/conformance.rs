@@ -73,8 +73,8 @@ fn constraints_that_say_nothing_change_nothing() {
     }
 }
 
-fn hard_constraints_are_kept(amount: impl Fn(usize) -> usize, first: u64, step: usize) {
-    for case in (first..40).step_by(step) {
+fn hard_constraints_are_kept(amount: impl Fn(usize) -> usize, first: u64) {
+    for case in (first..40).step_by(3) {
         let k = 2 + (case as usize * 7) % 12;
         let n = 60 + 4 * k;
         let (rows, truth) = blobs(n, 3, k, 6.0, case);
@@ -90,23 +90,17 @@ fn hard_constraints_are_kept(amount: impl Fn(usize) -> usize, first: u64, step: 
 
 #[test]
 fn few_hard_constraints_are_kept_where_that_is_promised() {
-    hard_constraints_are_kept(|n| n / 4, 0, 3);
+    hard_constraints_are_kept(|n| n / 4, 0);
 }
 
 #[test]
 fn as_many_hard_constraints_as_rows_are_kept_where_that_is_promised() {
-    hard_constraints_are_kept(|n| n, 1, 3);
+    hard_constraints_are_kept(|n| n, 1);
 }
 
-// In two parts, because fold's mixtures take long in a debug build.
 #[test]
 fn many_hard_constraints_are_kept_where_that_is_promised() {
-    hard_constraints_are_kept(|n| 4 * n, 2, 6);
-}
-
-#[test]
-fn many_other_hard_constraints_are_kept_where_that_is_promised() {
-    hard_constraints_are_kept(|n| 4 * n, 5, 6);
+    hard_constraints_are_kept(|n| 4 * n, 2);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use super::scan::{self, Case, Grid, Ground, Scan};
 use super::{Assessment, FEW, Looked, MOST_WORK, REPAIR, Trust, Verdict, left_out, pairs_that_count, repaired};
 use crate::blocks::belief::{Factor, Field, Fit, Network, Settings, Tie, odds};
 use crate::blocks::candidates::lend;
+use crate::blocks::marginals::log_sum;
 use crate::blocks::neighbours::{Neighbours, Votes};
 use crate::blocks::{represent, spectral};
 use crate::constraints::{
@@ -486,7 +487,8 @@ impl<'a, F: Float> Judge<'a, F> {
 
     /// Would one cluster more, or twice as many, explain all constraints far better than errors do?
     fn too_few_clusters(&self, ctx: &RunContext, near: bool, scans: &[Scan], priors: &[(usize, f64)]) -> Result<bool> {
-        for more in BTreeSet::from([self.k + 1, 2 * self.k]) {
+        let rows = self.view.rows.n();
+        for more in BTreeSet::from([self.k + 1, 2 * self.k]).into_iter().filter(|&more| more <= rows) {
             if self.against_more(ctx, more, near, scans, priors)?.is_some_and(|evidence| evidence < -MORE_CLUSTERS) {
                 return Ok(true);
             }
@@ -621,12 +623,6 @@ fn surprise(wrong: &[f64], agree: &[f64]) -> f64 {
         -wrong * (1.0 - agree).ln() - (1.0 - wrong) * agree.ln()
     };
     wrong.iter().zip(agree).map(of).sum::<f64>() / wrong.len().max(1) as f64
-}
-
-/// ln Σ e^t.
-fn log_sum(terms: &[f64]) -> f64 {
-    let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    largest + terms.iter().map(|t| (t - largest).exp()).sum::<f64>().ln()
 }
 
 /// The voice for which `of` is largest.
