@@ -1,9 +1,11 @@
 //! Candidate clusterings of one problem: a space (a base, a base whitened by the chunklets: rca, or the waves of its
 //! neighbourhood graph, whitened by the chunklets: those that run along clusters fade), a start (k-means on
 //! chunklets, or k-means on the spectral embedding of their votes) and refinements: L relearns the metric from the
-//! clusters, whitens and iterates again; N lets neighbours vote. Every one keeps all constraints.
+//! clusters, whitens and iterates again; N lets neighbours vote, then once more with
+//! affinities as sharp as the constrained rows show them to be. Every one keeps all constraints.
 //! Candidates that share a space are one branch and share its k-means, graph and metric; branches run side by side.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use super::constrained_em::Constrained;
@@ -225,6 +227,18 @@ pub struct Fitted {
     pub map: Option<Matrix>,
 }
 
+/// Neighbours in one space, and their votes.
+struct Near<'a> {
+    neighbours: Cow<'a, Neighbours>,
+    votes: Votes,
+}
+
+impl<'a> Near<'a> {
+    fn new(neighbours: Cow<'a, Neighbours>, chunklets: &Chunklets) -> Near<'a> {
+        Near { votes: Votes::new(&neighbours, chunklets), neighbours }
+    }
+}
+
 /// Fits the candidates of one branch to these constraints. `None` when the run was stopped meanwhile.
 pub fn fit_branch(
     ctx: &RunContext,
@@ -246,23 +260,28 @@ pub fn fit_branch(
     // No map leads new rows to waves.
     let map = map.filter(|_| !branch.waves);
     let weight = chunklet_weights(chunklets, instance.weights);
-    let refined = |votes: &Votes, labels: &[u32]| {
+    let refined = |near: &Near<'_>, labels: &[u32]| {
         let mut labels = labels.to_vec();
-        refine::by_neighbours(votes, chunklets.graph(), &weight, k, &mut labels);
+        refine::by_neighbours(&near.votes, chunklets.graph(), &weight, k, &mut labels);
+        let power = near.neighbours.sharpness(chunklets, k, &labels);
+        if power > 1 {
+            let votes = Votes::sharpened(&near.neighbours, chunklets, power);
+            refine::by_neighbours(&votes, chunklets.graph(), &weight, k, &mut labels);
+        }
         labels
     };
     let fit = |x: &Matrix, part: u64| kmeans(ctx, x, instance, chunklets, restarts, stream * 8 + part);
-    let votes_in = |x: &Matrix| Votes::new(&Neighbours::new(&ctx.pool, x), chunklets);
+    let near_in = |x: &Matrix| Near::new(Cow::Owned(Neighbours::new(&ctx.pool, x)), chunklets);
 
     let needs_votes = forms.iter().any(|f| *f == Form::Neighbours || f.embeds_the_space());
-    let votes = needs_votes.then(|| match branch.rca {
-        Some(_) if !branch.waves => votes_in(x),
-        _ => Votes::new(graphs.neighbours(ctx, bases, branch.base), chunklets),
+    let near = needs_votes.then(|| match branch.rca {
+        Some(_) if !branch.waves => near_in(x),
+        _ => Near::new(Cow::Borrowed(graphs.neighbours(ctx, bases, branch.base)), chunklets),
     });
     let start = if forms.iter().all(|f| f.embeds_the_space()) { None } else { Some(fit(x, 0)?) };
-    let embedded = match &votes {
-        Some(votes) if forms.iter().any(|f| f.embeds_the_space()) => {
-            let coordinates = spectral::embed_parts(votes, chunklets, k, &mut ctx.rng("spectral", stream * 8))?;
+    let embedded = match &near {
+        Some(near) if forms.iter().any(|f| f.embeds_the_space()) => {
+            let coordinates = spectral::embed_parts(&near.votes, chunklets, k, &mut ctx.rng("spectral", stream * 8))?;
             Some(fit(&coordinates, 1)?)
         }
         _ => None,
@@ -271,17 +290,15 @@ pub fn fit_branch(
         Some(start) if forms.iter().any(|f| f.relearns()) => Some(relearn(ctx, x, instance, chunklets, start)?),
         _ => None,
     };
-    let relearnt_votes = relearnt
-        .as_ref()
-        .filter(|_| forms.iter().any(|f| f.relearns() && *f != Form::Relearnt))
-        .map(|r| votes_in(&r.x));
+    let relearnt_near =
+        relearnt.as_ref().filter(|_| forms.iter().any(|f| f.relearns() && *f != Form::Relearnt)).map(|r| near_in(&r.x));
     let mut out = Vec::new();
     for form in forms {
         if ctx.checkpoint().is_err() {
             return Ok(None);
         }
         let of = |labels: &Option<Vec<u32>>| labels.clone().unwrap_or_default();
-        let labels = match (form, &votes, &relearnt, &relearnt_votes) {
+        let labels = match (form, &near, &relearnt, &relearnt_near) {
             (Form::Plain, ..) => of(&start),
             (Form::Neighbours, Some(v), ..) => refined(v, &of(&start)),
             (Form::Relearnt, _, Some(r), _) => r.labels.clone(),
@@ -290,7 +307,8 @@ pub fn fit_branch(
             (Form::Spectral, ..) => of(&embedded),
             (Form::SpectralNeighbours, Some(v), ..) => refined(v, &of(&embedded)),
             (Form::SpectralRelearntNeighbours, _, Some(_), Some(v)) => {
-                let coordinates = spectral::embed_parts(v, chunklets, k, &mut ctx.rng("spectral", stream * 8 + 1))?;
+                let coordinates =
+                    spectral::embed_parts(&v.votes, chunklets, k, &mut ctx.rng("spectral", stream * 8 + 1))?;
                 refined(v, &fit(&coordinates, 2)?)
             }
             _ => unreachable!("everything a form needs was made above"),

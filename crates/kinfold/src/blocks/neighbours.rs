@@ -14,6 +14,10 @@ use crate::kernels::distances::{STRETCH, first_below};
 /// Neighbours of each row, and the one whose distance sets the scale.
 const NEIGHBOURS: usize = 10;
 const SCALE_AT: usize = 7;
+/// Powers of the affinities that are tried, and how often a row is labelled whatever its neighbours are: few rows that lie
+/// among others must not decide alone.
+const POWERS: [i32; 5] = [1, 2, 4, 8, 16];
+const WHATEVER: f64 = 0.1;
 /// Rows whose distances to all others are held at once.
 const BLOCK: usize = 64;
 
@@ -51,6 +55,35 @@ impl Neighbours {
     pub fn of(&self, row: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let range = row * self.per_row..(row + 1) * self.per_row;
         self.ids[range.clone()].iter().zip(&self.affinities[range]).map(|(&j, &a)| (j as usize, a))
+    }
+
+    /// The power of the affinities by which labels (one per chunklet) of rows in constraints are best predicted from each
+    /// other, every row by its neighbours: p = share of their votes, mixed with chance. 1 where fewer than half of the
+    /// rows are in constraints: those are farther from each other than neighbours are.
+    pub fn sharpness(&self, chunklets: &Chunklets, k: usize, labels: &[u32]) -> i32 {
+        let bound = |c: u32| chunklets.members(c).len() > 1 || chunklets.graph().degree(c) > 0;
+        let label = |row: usize| Some(chunklets.of(row)).filter(|&c| bound(c)).map(|c| labels[c as usize]);
+        let labels: Vec<Option<u32>> = (0..chunklets.n()).map(label).collect();
+        if 2 * labels.iter().flatten().count() < labels.len() {
+            return 1;
+        }
+        let chance = 1.0 / k as f64;
+        let mut logs = [0.0; POWERS.len()];
+        for row in (0..labels.len()).filter(|&row| labels[row].is_some()) {
+            let (mut own, mut all) = ([0.0; POWERS.len()], [0.0; POWERS.len()]);
+            for (j, affinity) in self.of(row).filter(|e| labels[e.0].is_some()) {
+                for (p, power) in POWERS.iter().enumerate() {
+                    let vote = affinity.powi(*power);
+                    all[p] += vote;
+                    own[p] += if labels[j] == labels[row] { vote } else { 0.0 };
+                }
+            }
+            for (log, (own, all)) in logs.iter_mut().zip(own.iter().zip(all)) {
+                let share = if all > 0.0 { own / all } else { chance };
+                *log += ((1.0 - WHATEVER) * share + WHATEVER * chance).ln();
+            }
+        }
+        POWERS[(1..POWERS.len()).fold(0, |best, p| if logs[p] > logs[best] { p } else { best })]
     }
 }
 
@@ -122,14 +155,19 @@ pub struct Votes {
 impl Votes {
     /// The votes of the rows, summed over chunklets.
     pub fn new(neighbours: &Neighbours, chunklets: &Chunklets) -> Votes {
+        Votes::sharpened(neighbours, chunklets, 1)
+    }
+
+    /// The same with every affinity raised to a power: the higher, the more only the nearest count.
+    pub fn sharpened(neighbours: &Neighbours, chunklets: &Chunklets, power: i32) -> Votes {
         let m = chunklets.len();
         let mut own = vec![0.0; m];
         let mut all: Vec<(u32, u32, f64)> = Vec::new();
         for row in 0..chunklets.n() {
-            let total: f64 = neighbours.of(row).map(|e| e.1).sum::<f64>().max(1e-300);
+            let total: f64 = neighbours.of(row).map(|e| e.1.powi(power)).sum::<f64>().max(1e-300);
             let u = chunklets.of(row);
             for (j, affinity) in neighbours.of(row) {
-                let (v, vote) = (chunklets.of(j), affinity / total);
+                let (v, vote) = (chunklets.of(j), affinity.powi(power) / total);
                 if u == v {
                     own[u as usize] += vote;
                 } else {
@@ -212,5 +250,27 @@ mod tests {
                 assert!((w - back).abs() < 1e-12);
             }
         }
+    }
+
+    #[test]
+    fn affinities_are_sharpened_where_only_the_nearest_rows_know_and_many_rows_are_known() {
+        let mut rng = Rng::stream(3, "test", 0);
+        // Forty rows in pairs a step apart, nearer than a step to each other; then as two clusters far from each other.
+        let pairs: Vec<f64> = (0..40).map(|i| f64::from(i / 2) + 0.2 * f64::from(i % 2)).collect();
+        let drawn: Vec<u32> = (0..20).map(|_| rng.below(2) as u32).collect();
+        let of_pairs: Vec<u32> = (0..40).map(|i| drawn[i / 2]).collect();
+        let halves: Vec<u32> = (0..40).map(|i| i / 20).collect();
+        let power = |x: &[f64], truth: &[u32], known: usize| {
+            let near = Neighbours::new(&Pool::new(1), &Matrix::from_vec(1, x.to_vec()));
+            // Whoever is known is in a cannot-link with a row of the other cluster.
+            let other = |i: usize| (0..40).find(|&j| truth[j] != truth[i]).unwrap() as u32;
+            let apart: Vec<(u32, u32)> = (0..known).map(|i| (i as u32, other(i))).collect();
+            let chunklets = Chunklets::from_groups(&(0..40).collect::<Vec<_>>(), &apart);
+            near.sharpness(&chunklets, 2, truth)
+        };
+        assert!(power(&pairs, &of_pairs, 40) > 1);
+        assert_eq!(power(&pairs, &of_pairs, 10), 1);
+        let clusters: Vec<f64> = (0..40).map(|i| if i < 20 { pairs[i] } else { 1e3 + pairs[i] }).collect();
+        assert_eq!(power(&clusters, &halves, 40), 1);
     }
 }

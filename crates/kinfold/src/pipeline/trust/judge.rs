@@ -6,24 +6,24 @@
 //! therefore also held out at a time, and either evidence suffices. Right constraints look like errors where there are
 //! fewer clusters than classes: before any is left out, more clusters without errors are tried.
 
+mod hear;
+
 use std::collections::BTreeSet;
 
+use self::hear::best;
 use super::closure::{self, Said};
 use super::clusters;
 use super::evidence::{self, Distrusted};
 use super::part::View;
-use super::scan::{self, Case, Grid, Ground, Scan};
+use super::scan::{self, Grid, Ground, Scan};
 use super::{Assessment, FEW, Looked, MOST_WORK, REPAIR, Trust, Verdict, left_out, pairs_that_count, repaired};
-use crate::blocks::belief::{Factor, Field, Fit, Network, Settings, Tie, odds};
-use crate::blocks::candidates::lend;
+use crate::blocks::belief::{Factor, Field, Fit, Network, Settings};
 use crate::blocks::marginals::log_sum;
-use crate::blocks::neighbours::{Neighbours, Votes};
-use crate::blocks::{represent, spectral};
 use crate::constraints::{
     Chunklets, ConstraintId, ConstraintSet, FeasibleOptions, Kind, Pair, RepairOptions, repair, smallest_k,
 };
 use crate::context::RunContext;
-use crate::data::{Dataset, Float, Matrix};
+use crate::data::{Float, Matrix};
 use crate::error::{Error, Result};
 
 /// Error rates that are tried; the first stands for "no errors".
@@ -47,11 +47,11 @@ const LEFT_OUT_KNOWN: f64 = 4.0;
 const KNOWN: f64 = 0.1;
 const LEFT_OUT_UNKNOWN: f64 = 7.5;
 const UNKNOWN: f64 = 0.2;
-/// Constraints are held out up to so many clusters, where all are not predicted better than the second (nats for each;
-/// 5 % of errors alone cost .2). With more clusters, classes that no round model fits look like errors (clean sets of
-/// libras: 41, vehicle: 87).
+/// Constraints are held out up to so many clusters. With more, classes that no round model fits look like errors (clean sets
+/// of libras: 41, vehicle: 87), and holding out does not tell better which constraints are wrong (glass).
 const FEW_CLUSTERS: usize = 3;
-const WELL_PREDICTED: f64 = -0.15;
+/// Rows × k up to which neighbours are heard.
+const MOST_TIED: usize = 12_000;
 /// Nats by which more clusters must explain the constraints better than errors do, so that these are not blamed. Right
 /// constraints of more classes than clusters had 10 to 69, noisy ones that are doubted at most 6.4. Chosen with both in view.
 const MORE_CLUSTERS: f64 = 8.0;
@@ -75,11 +75,6 @@ const LISTED_MISFIT: f64 = 0.015;
 const TO_ACT: f64 = 4.5;
 const MOST_MISFIT: f64 = 16.0;
 const MISFIT_EACH: f64 = 0.07;
-/// Rows × k up to which neighbours are heard, and up to which they are heard in every space.
-const MOST_TIED: usize = 12_000;
-const MOST_VOICES: usize = 4_000;
-/// Ties between nodes of many rows are no stronger than this many votes.
-const STRONGEST: f64 = 4.0;
 /// Contradictions that 5 % of errors would make, from which on none at all is proof enough.
 const WOULD_SHOW: f64 = 3.0;
 /// Without contradictions, more distrusted constraints than this share speak against the rows, not against them.
@@ -206,7 +201,7 @@ impl<'a, F: Float> Judge<'a, F> {
         }
         let near = neighbours && self.view.rows.n() * self.k <= MOST_TIED;
         let hold_out = self.said.len() >= FEW && self.k <= FEW_CLUSTERS;
-        let Some(scans) = self.hear(ctx, self.k, near, &ERRORS, 2, hold_out)? else {
+        let Some(scans) = self.hear(ctx, self.k, near, &ERRORS, hold_out)? else {
             return self.without_rows(ctx, "stopped before they were weighed");
         };
         let priors: Vec<(usize, f64)> = PRIORS.iter().enumerate().map(|(i, p)| (i + 1, p.ln())).collect();
@@ -365,76 +360,6 @@ impl<'a, F: Float> Judge<'a, F> {
         (listed, if self.view.rows.is_sparse() { f64::INFINITY } else { left_out })
     }
 
-    fn case<'b, G>(&'b self, data: &'b Dataset<'b, G>, network: &'b Network) -> Case<'b, G> {
-        let same = self.said.iter().filter(|s| s.2 == Kind::MustLink).count();
-        let odds = odds(same as f64 / self.said.len().max(1) as f64);
-        Case { data, given: self.given, nodes: &self.nodes, network, odds }
-    }
-
-    /// What the rows say for k clusters, voice by voice; `None` when stopped. `hold_out`: also by constraints that are held
-    /// out, where neighbours are heard and errors are not ruled out by how well all is predicted.
-    fn hear(
-        &self,
-        ctx: &RunContext,
-        k: usize,
-        near: bool,
-        errors: &[f64],
-        middle: usize,
-        hold_out: bool,
-    ) -> Result<Option<Vec<Scan>>> {
-        let keepable = k != self.k || self.looked.keepable(k);
-        let by = |f: &Fit| f.predictive;
-        if !near {
-            let case = self.case(&self.view.judged, &self.network);
-            let ground = Ground::new(ctx, &case, k, keepable)?;
-            let points = &scan::CENTRES;
-            let grid = Grid { points, errors, middle, by, progress: (0, points.len()) };
-            return Ok(scan::scan(ctx, &case, &ground, k, &grid).map(|scan| vec![scan]));
-        }
-        let rows = &self.view.rows;
-        let bases = represent::bases(rows, rows, self.view.scaling, &mut ctx.rng("trust-directions", 0))?;
-        let mut spaces: Vec<Matrix> = bases.into_iter().map(|base| base.x).collect();
-        let all = rows.n() * k <= MOST_VOICES;
-        if !all {
-            // The last one is the standardised one where there is a choice.
-            spaces.drain(..spaces.len() - 1);
-        }
-        let mut networks = Vec::new();
-        let mut voices: Vec<(Matrix, usize)> = Vec::new();
-        let last = spaces.len() - 1;
-        for (i, x) in spaces.into_iter().enumerate() {
-            let votes = Votes::new(&Neighbours::new(&ctx.pool, &x), &self.nodes);
-            networks.push(Network::tied(self.nodes.len(), self.network.factors().to_vec(), ties(&votes)));
-            voices.push((x, i));
-            if all && i == last {
-                let embedded = spectral::embed(&votes, &self.nodes, k, &mut ctx.rng("trust-embedding", 0))?;
-                voices.push((embedded, i));
-            }
-        }
-        let (points, mut grounds, mut scans) = (&scan::NEIGHBOURS, Vec::new(), Vec::new());
-        for (at, (x, network)) in voices.iter().enumerate() {
-            let data = lend(x, rows.weights())?;
-            let case = self.case(&data, &networks[*network]);
-            let ground = Ground::new(ctx, &case, k, keepable)?;
-            let progress = (at * points.len(), voices.len() * points.len());
-            let Some(scan) = scan::scan(ctx, &case, &ground, k, &Grid { points, errors, middle, by, progress }) else {
-                return Ok(None);
-            };
-            grounds.push(ground);
-            scans.push(scan);
-        }
-        let clean = best(&scans, |s| s.top(0)).top(0);
-        if hold_out && clean < WELL_PREDICTED * self.said.len() as f64 {
-            for (((x, network), ground), scan) in voices.iter().zip(&grounds).zip(&mut scans) {
-                let data = lend(x, rows.weights())?;
-                if !scan.hold_out(ctx, &self.case(&data, &networks[*network]), ground, k, errors) {
-                    return Ok(None);
-                }
-            }
-        }
-        Ok(Some(scans))
-    }
-
     /// What the labels of a fit are where constraints are judged, whatever the space it was made in.
     fn used(&self, fit: &Fit) -> Used {
         let data = &self.view.judged;
@@ -481,7 +406,7 @@ impl<'a, F: Float> Judge<'a, F> {
             scans.iter().map(of).fold(f64::NEG_INFINITY, f64::max)
         };
         let errors: Vec<f64> = priors.iter().map(|&(e, prior)| prior + top(scans, e)).collect();
-        let with_more = self.hear(ctx, more, near, &ERRORS[..1], 0, hold_out)?;
+        let with_more = self.hear(ctx, more, near, &ERRORS[..1], hold_out)?;
         Ok(with_more.map(|with_more| log_sum(&errors) - top(&with_more, 0)))
     }
 
@@ -623,18 +548,6 @@ fn surprise(wrong: &[f64], agree: &[f64]) -> f64 {
         -wrong * (1.0 - agree).ln() - (1.0 - wrong) * agree.ln()
     };
     wrong.iter().zip(agree).map(of).sum::<f64>() / wrong.len().max(1) as f64
-}
-
-/// The voice for which `of` is largest.
-fn best(scans: &[Scan], of: impl Fn(&Scan) -> f64) -> &Scan {
-    scans.iter().reduce(|a, b| if of(b) > of(a) { b } else { a }).expect("rows have one voice at least")
-}
-
-/// Votes between nodes as ties: one vote for every row, so that a tie of 1 is what all neighbours of a row say.
-fn ties(votes: &Votes) -> Vec<Tie> {
-    let of = |u: usize| votes.of(u).iter().filter(move |e| e.0 as usize > u).map(move |&(v, w)| (u as u32, v, w));
-    let tie = |(a, b, vote): (u32, u32, f64)| Tie { a, b, strength: vote.min(STRONGEST) };
-    (0..votes.len()).flat_map(of).map(tie).collect()
 }
 
 /// Log-odds of "some are wrong" against "k is too small" besides how well each predicts: a k that is too small breaks
