@@ -1,8 +1,8 @@
 //! Candidate clusterings of one problem: a space (a base, a base whitened by the chunklets: rca, or the waves of its
 //! neighbourhood graph, whitened by the chunklets: those that run along clusters fade), a start (k-means on
 //! chunklets, or k-means on the spectral embedding of their votes) and refinements: L relearns the metric from the
-//! clusters, whitens and iterates again; N lets neighbours vote, then once more with
-//! affinities as sharp as the constrained rows show them to be. Every one keeps all constraints.
+//! clusters, whitens and iterates again; N lets neighbours vote, then once more with affinities as sharp
+//! as the constrained rows show them to be. Every one keeps all constraints.
 //! Candidates that share a space are one branch and share its k-means, graph and metric; branches run side by side.
 
 use std::borrow::Cow;
