@@ -34,8 +34,7 @@ pub fn splits(chunklets: &Chunklets, folds: usize, rng: &mut Rng) -> Vec<Split> 
 /// The fold in which each row is set free; none (a number beyond all folds) for rows that no constraint speaks of.
 pub fn fold_of_rows(chunklets: &Chunklets, folds: usize, rng: &mut Rng) -> Vec<usize> {
     let n = chunklets.n();
-    let bound = |c: u32| chunklets.members(c).len() > 1 || chunklets.graph().degree(c) > 0;
-    let mut rows: Vec<usize> = (0..n).filter(|&row| bound(chunklets.of(row))).collect();
+    let mut rows: Vec<usize> = (0..n).filter(|&row| chunklets.is_bound(chunklets.of(row))).collect();
     rng.shuffle(&mut rows);
     let mut fold = vec![usize::MAX; n];
     rows.iter().enumerate().for_each(|(at, &row)| fold[row] = at % folds);

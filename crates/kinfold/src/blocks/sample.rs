@@ -13,8 +13,7 @@ const LEAST_OF_ONE: usize = 5;
 pub fn constrained_first(chunklets: &Chunklets, count: usize, rng: &mut Rng) -> Vec<usize> {
     let n = chunklets.n();
     let count = count.min(n);
-    let bound = |c: u32| chunklets.members(c).len() > 1 || chunklets.graph().degree(c) > 0;
-    let mut order: Vec<u32> = (0..chunklets.len() as u32).filter(|&c| bound(c)).collect();
+    let mut order: Vec<u32> = (0..chunklets.len() as u32).filter(|&c| chunklets.is_bound(c)).collect();
     rng.shuffle(&mut order);
     let most = count * 2 / 3;
     let most_of_one = match share_of_each(order.iter().map(|&c| chunklets.members(c).len()).collect(), most) {

@@ -51,8 +51,7 @@ impl Soft {
     }
 
     fn closed(chunklets: &Chunklets, weight: f64) -> Soft {
-        let speaks = |c: u32| chunklets.members(c).len() > 1 || chunklets.graph().degree(c) > 0;
-        let bound: Vec<u32> = (0..chunklets.len() as u32).filter(|&c| speaks(c)).collect();
+        let bound: Vec<u32> = (0..chunklets.len() as u32).filter(|&c| chunklets.is_bound(c)).collect();
         let mut rows: Vec<u32> = bound.iter().flat_map(|&c| chunklets.members(c)).copied().collect();
         rows.sort_unstable();
         let members: Vec<Vec<u32>> = bound.iter().map(|&c| numbers(&rows, chunklets.members(c))).collect();

@@ -44,8 +44,7 @@ struct Moments {
 impl<'a, F: Float> Units<'a, F> {
     /// Free rows and bound chunklets of a closed problem.
     pub fn new(data: &'a Dataset<'a, F>, chunklets: &'a Chunklets) -> Units<'a, F> {
-        let is_bound = |c: u32| chunklets.members(c).len() > 1 || chunklets.graph().degree(c) > 0;
-        Units::of(data, chunklets, (0..chunklets.len() as u32).filter(|&c| is_bound(c)).collect())
+        Units::of(data, chunklets, (0..chunklets.len() as u32).filter(|&c| chunklets.is_bound(c)).collect())
     }
 
     /// Every row in a bound unit, for methods in which free rows depend on each other too (size bounds).

@@ -69,6 +69,10 @@ impl Chunklets {
     pub fn members(&self, chunklet: u32) -> &[u32] {
         &self.members[self.starts[chunklet as usize] as usize..self.starts[chunklet as usize + 1] as usize]
     }
+    /// Does any constraint speak of chunklet `c`?
+    pub fn is_bound(&self, c: u32) -> bool {
+        self.members(c).len() > 1 || self.graph().degree(c) > 0
+    }
     /// The cannot-links between chunklets.
     pub fn graph(&self) -> &Graph {
         &self.graph
