@@ -34,6 +34,9 @@ pub struct TrustTable {
     /// Constraint sets per cell
     #[arg(long, default_value_t = 5)]
     sets: u64,
+    /// The first of them
+    #[arg(long, default_value_t = 0)]
+    first: u64,
     /// Shares of flipped constraints in per cent
     #[arg(long, default_value = "0,5,10,15", value_delimiter = ',')]
     flips: Vec<usize>,
@@ -166,7 +169,7 @@ impl TrustTable {
             for (a, amount) in self.amounts.iter().enumerate() {
                 for (f, &flips) in self.flips.iter().enumerate() {
                     let mut cell = Cell::default();
-                    for s in 0..self.sets {
+                    for s in self.seeds() {
                         let one = self.one(&set, amount, flips, s)?;
                         if self.verbose {
                             println!("{}", one.line(&format!("{name} #{s}"), amount, flips));
@@ -184,6 +187,10 @@ impl TrustTable {
         Ok(())
     }
 
+    fn seeds(&self) -> std::ops::Range<u64> {
+        self.first..self.first + self.sets
+    }
+
     fn read(&self, name: &str) -> Result<Labelled, Failed> {
         let (file, truth) = Source::Folder(self.data.clone()).read(name)?;
         let classes = truth.iter().max().map_or(0, |&most| most as usize + 1);
@@ -197,7 +204,7 @@ impl TrustTable {
         for name in &self.names {
             let set = self.read(name)?;
             for amount in &self.amounts {
-                for (&flips, seed) in self.flips.iter().flat_map(|f| (0..self.sets).map(move |s| (f, s))) {
+                for (&flips, seed) in self.flips.iter().flat_map(|f| self.seeds().map(move |s| (f, s))) {
                     let line = match set.file.rows.view()? {
                         View::F32(data) => judged(&set, &data, amount, flips, seed)?,
                         View::F64(data) => judged(&set, &data, amount, flips, seed)?,

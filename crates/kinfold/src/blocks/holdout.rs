@@ -25,24 +25,17 @@ pub fn evidence(chunklets: &Chunklets) -> usize {
     chunklets.n() - chunklets.len() + chunklets.graph().edge_count()
 }
 
-/// The folds.
+/// The folds; rows that no constraint speaks of are in none.
 pub fn splits(chunklets: &Chunklets, folds: usize, rng: &mut Rng) -> Vec<Split> {
-    let fold = fold_of_rows(chunklets, folds, rng);
-    (0..folds).map(|f| split(chunklets, |row| fold[row as usize] == f)).collect()
-}
-
-/// The fold in which each row is set free; none (a number beyond all folds) for rows that no constraint speaks of.
-pub fn fold_of_rows(chunklets: &Chunklets, folds: usize, rng: &mut Rng) -> Vec<usize> {
     let n = chunklets.n();
     let mut rows: Vec<usize> = (0..n).filter(|&row| chunklets.is_bound(chunklets.of(row))).collect();
     rng.shuffle(&mut rows);
     let mut fold = vec![usize::MAX; n];
     rows.iter().enumerate().for_each(|(at, &row)| fold[row] = at % folds);
-    fold
+    (0..folds).map(|f| split(chunklets, |row| fold[row as usize] == f)).collect()
 }
 
-/// One fold.
-pub fn split(chunklets: &Chunklets, freed: impl Fn(u32) -> bool) -> Split {
+fn split(chunklets: &Chunklets, freed: impl Fn(u32) -> bool) -> Split {
     let m = chunklets.len() as u32;
     // The row that stands for what is left of each chunklet, if anything is.
     let rest: Vec<Option<u32>> =
@@ -145,13 +138,6 @@ impl Tally {
 
     fn shares(&self) -> (f64, f64) {
         ((self.together_kept + 0.5) / (self.together + 1.0), (self.apart_kept + 0.5) / (self.apart + 1.0))
-    }
-
-    /// Mean log-probability of a test's outcome, when tests of a kind pass with the probability of its share.
-    pub fn predictive(&self) -> f64 {
-        let of = |share: f64| share * share.ln() + (1.0 - share) * (1.0 - share).ln();
-        let (p, q) = self.shares();
-        (self.together * of(p) + self.apart * of(q)) / (self.together + self.apart).max(1.0)
     }
 
     /// Balanced share of tests passed.

@@ -1,60 +1,97 @@
-//! How well do clusters that keep all constraints predict them? The candidates of `fold`, which fit more shapes than the
-//! noise model knows, are fitted to all constraints but those of the rows of one fold, and tested by what was said about
-//! these. Where that is far better than the noise model with errors, the rows are misunderstood, not the constraints
-//! wrong. Cost: as choosing in `fold`.
+//! Do clusters predict what is said better when they listen? The candidates of `fold`, which fit more shapes than the noise
+//! model knows, keep the constraints but a fifth of the pairs and are asked about these; and, told of no pair, about all.
+//! Right pairs teach something about others, wrong ones mislead: what is learnt speaks against errors, whatever shape the
+//! classes have. Cost: as choosing in `fold`.
 
+use super::pairs_that_count;
 use super::part::View;
 use crate::blocks::candidates::{Graphs, Instance, offered};
 use crate::blocks::choose::{Task, fit_all};
-use crate::blocks::holdout::{Split, Tally, fold_of_rows, split};
 use crate::blocks::represent;
-use crate::constraints::{Chunklets, Kind, Pair};
+use crate::constraints::{Chunklets, ConstraintSet, Kind};
 use crate::context::RunContext;
 use crate::data::Float;
 use crate::error::Result;
 
 const FOLDS: usize = 5;
 const RESTARTS: usize = 2;
+/// Starts of clusters that are told of no pair: they are made once.
+const RESTARTS_UNTOLD: usize = 6;
 
-/// Log-probability of what `pairs` say, by the candidate that predicts them best; `None` when stopped before.
-pub(super) fn predictive<F: Float>(
+/// Log-probability of what the pairs say, each way by the candidate that predicts them best.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Predicted {
+    /// By clusters that keep the others.
+    pub listening: f64,
+    /// By clusters that know `nodes` alone.
+    pub untold: f64,
+}
+
+impl Predicted {
+    /// How much better the pairs are predicted, in nats, for listening to others.
+    pub fn lesson(&self) -> f64 {
+        self.listening - self.untold
+    }
+}
+
+/// `nodes`: what follows without the pairs. `None` when stopped before, or when no candidate keeps what it is told.
+pub(super) fn predicted<F: Float>(
     ctx: &RunContext,
     view: &View<'_, F>,
-    pairs: &[Pair],
-    chunklets: &Chunklets,
+    given: &ConstraintSet,
+    nodes: &Chunklets,
     k: usize,
-) -> Result<Option<f64>> {
+) -> Result<Option<Predicted>> {
     let rows = &view.rows;
     let bases = represent::bases(rows, rows, view.scaling, &mut ctx.rng("trust-directions", 0))?;
     let graphs = Graphs::new(bases.len());
     let instance = Instance { bases: &bases, graphs: &graphs, weights: rows.weights(), k };
-    let candidates = offered(&bases, chunklets.len() < chunklets.n(), false);
-    let fold = fold_of_rows(chunklets, FOLDS, &mut ctx.rng("trust-folds", 0));
-    let splits: Vec<Split> = (0..FOLDS)
-        .map(|f| {
-            let freed = |row: u32| fold[row as usize] == f;
-            let said = pairs.iter().filter(|p| freed(p.a) || freed(p.b));
-            let test = |p: &Pair| if freed(p.a) { (p.a, p.b) } else { (p.b, p.a) };
-            let mut tests: Vec<_> = said.map(|p| (test(p).0, test(p).1, p.kind == Kind::MustLink)).collect();
-            tests.sort_unstable();
-            Split { tests, ..split(chunklets, freed) }
-        })
-        .collect();
-    let task = |(f, s)| Task { chunklets: &(s as &Split).chunklets, restarts: RESTARTS, stream: 1 + f as u64 };
-    let tasks: Vec<Task<'_>> = splits.iter().enumerate().map(task).collect();
-    let fitted = fit_all(ctx, &instance, &candidates, &tasks);
+    let pairs: Vec<usize> = pairs_that_count(given).map(|(i, _)| i).collect();
+    let mut fold = vec![FOLDS; given.pairs().len()];
+    let order = ctx.rng("trust-folds", 0).sample(pairs.len(), pairs.len());
+    order.iter().enumerate().for_each(|(at, &i)| fold[pairs[i]] = at % FOLDS);
+    let without = |f: usize| Ok(given.map_pairs(|i, p| (fold[i] != f).then_some(*p)).close_lenient(0.0)?.0);
+    let rest: Vec<Chunklets> = (0..FOLDS).map(without).collect::<Result<_>>()?;
+
+    let agrees = |i: usize, chunklets: &Chunklets, labels: &[u32]| {
+        let p = &given.pairs()[i];
+        let label = |row: u32| labels[chunklets.of(row as usize) as usize];
+        (label(p.a) == label(p.b)) == (p.kind == Kind::MustLink)
+    };
+    // What the pairs say, by how often those together and those apart are said to be so: clusters that are all one say
+    // nothing.
+    let log_probability = |agrees: &dyn Fn(usize) -> bool| -> f64 {
+        let of = |together: bool| {
+            let same = |i: usize| given.pairs()[i].kind == Kind::MustLink;
+            let (yes, no): (Vec<usize>, Vec<usize>) =
+                pairs.iter().filter(|&&i| (same(i) == agrees(i)) == together).partition(|&&i| same(i));
+            let (yes, no) = (yes.len() as f64, no.len() as f64);
+            let share = (yes + 0.5) / (yes + no + 1.0);
+            yes * share.ln() + no * (1.0 - share).ln()
+        };
+        of(true) + of(false)
+    };
+
+    let untold = offered(&bases, nodes.len() < nodes.n(), false);
+    let task = Task { chunklets: nodes, restarts: RESTARTS_UNTOLD, stream: 0 };
+    let fitted = fit_all(ctx, &instance, &untold, &[task]);
+    let alone = fitted[0].iter().flatten();
+    let untold = alone.map(|f| log_probability(&|i| agrees(i, nodes, &f.labels))).reduce(f64::max);
+
+    let listening = offered(&bases, true, false);
+    let task = |(f, chunklets)| Task { chunklets, restarts: RESTARTS, stream: 1 + f as u64 };
+    let tasks: Vec<Task<'_>> = rest.iter().enumerate().map(task).collect();
+    let fitted = fit_all(ctx, &instance, &listening, &tasks);
     if ctx.checkpoint().is_err() {
         return Ok(None);
     }
-    let kinds = [Kind::MustLink, Kind::CannotLink].map(|kind| pairs.iter().any(|p| p.kind == kind));
     let of = |c: usize| {
-        let mut sum = Tally::default();
-        for (split, fitted) in splits.iter().zip(&fitted) {
-            sum.add(&Tally::new(split, &fitted[c].as_ref()?.labels, k, (kinds[0], kinds[1])));
-        }
-        Some(sum.predictive() * pairs.len() as f64)
+        let of_folds: Vec<&[u32]> =
+            fitted.iter().map(|f| f[c].as_ref().map(|f| &f.labels[..])).collect::<Option<_>>()?;
+        Some(log_probability(&|i| agrees(i, &rest[fold[i]], of_folds[fold[i]])))
     };
-    Ok((0..candidates.len()).filter_map(of).reduce(f64::max))
+    let listening = (0..listening.len()).filter_map(of).reduce(f64::max);
+    Ok(listening.zip(untold).map(|(listening, untold)| Predicted { listening, untold }))
 }
 
 #[cfg(test)]
@@ -65,8 +102,9 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn right_constraints_are_predicted_by_clusters_that_keep_them_and_wrong_ones_spoil_that() {
-        let mut rng = Rng::stream(1, "predictive", 0);
+    fn right_pairs_teach_and_wrong_ones_mislead() {
+        // Three groups along the first column; the second is louder and knows nothing.
+        let mut rng = Rng::stream(1, "predicted", 0);
         let truth: Vec<u32> = (0..150).map(|i| i % 3).collect();
         let rows: Vec<f64> =
             truth.iter().flat_map(|&t| [5.0 * f64::from(t) + rng.normal(), 9.0 * rng.normal()]).collect();
@@ -74,12 +112,11 @@ mod tests {
         let view = View { rows: data, scaling: None, judged: data };
         let right = generate::balanced(&truth, 60, false, &mut rng).unwrap().constraints;
         let wrong = generate::noisy(&right, 8, &mut rng).unwrap();
-        let each = |given: &crate::constraints::ConstraintSet| {
-            let (chunklets, _) = given.close_lenient(0.0).unwrap();
-            predictive(&RunContext::new(1), &view, given.pairs(), &chunklets, 3).unwrap().unwrap()
-                / given.pairs().len() as f64
-        };
-        // Chance has −ln 2.
-        assert!(each(&right) > -0.35 && each(&wrong) < each(&right) - 0.1, "{} {}", each(&right), each(&wrong));
+        let alone = Chunklets::singletons(150);
+        let of = |given| predicted(&RunContext::new(1), &view, given, &alone, 3).unwrap().unwrap();
+        let (of_right, of_wrong) = (of(&right), of(&wrong));
+        // Chance has −ln 2 each.
+        assert!(of_right.listening > -0.35 * 60.0 && of_right.lesson() > 10.0, "{of_right:?}");
+        assert!(of_wrong.lesson() < of_right.lesson() - 10.0, "{of_wrong:?}");
     }
 }
