@@ -53,30 +53,16 @@ pub(super) fn predicted<F: Float>(
     let without = |f: usize| Ok(given.map_pairs(|i, p| (fold[i] != f).then_some(*p)).close_lenient(0.0)?.0);
     let rest: Vec<Chunklets> = (0..FOLDS).map(without).collect::<Result<_>>()?;
 
-    let agrees = |i: usize, chunklets: &Chunklets, labels: &[u32]| {
+    let predicts = |i: usize, chunklets: &Chunklets, labels: &[u32]| {
         let p = &given.pairs()[i];
         let label = |row: u32| labels[chunklets.of(row as usize) as usize];
-        (label(p.a) == label(p.b)) == (p.kind == Kind::MustLink)
+        (label(p.a) == label(p.b), p.kind == Kind::MustLink)
     };
-    // What the pairs say, by how often those together and those apart are said to be so: clusters that are all one say
-    // nothing.
-    let log_probability = |agrees: &dyn Fn(usize) -> bool| -> f64 {
-        let of = |together: bool| {
-            let same = |i: usize| given.pairs()[i].kind == Kind::MustLink;
-            let (yes, no): (Vec<usize>, Vec<usize>) =
-                pairs.iter().filter(|&&i| (same(i) == agrees(i)) == together).partition(|&&i| same(i));
-            let (yes, no) = (yes.len() as f64, no.len() as f64);
-            let share = (yes + 0.5) / (yes + no + 1.0);
-            yes * share.ln() + no * (1.0 - share).ln()
-        };
-        of(true) + of(false)
-    };
-
     let untold = offered(&bases, nodes.len() < nodes.n(), false);
     let task = Task { chunklets: nodes, restarts: RESTARTS_UNTOLD, stream: 0 };
     let fitted = fit_all(ctx, &instance, &untold, &[task]);
     let alone = fitted[0].iter().flatten();
-    let untold = alone.map(|f| log_probability(&|i| agrees(i, nodes, &f.labels))).reduce(f64::max);
+    let untold = alone.map(|f| log_probability(pairs.iter().map(|&i| predicts(i, nodes, &f.labels)))).reduce(f64::max);
 
     let listening = offered(&bases, true, false);
     let task = |(f, chunklets)| Task { chunklets, restarts: RESTARTS, stream: 1 + f as u64 };
@@ -88,10 +74,22 @@ pub(super) fn predicted<F: Float>(
     let of = |c: usize| {
         let of_folds: Vec<&[u32]> =
             fitted.iter().map(|f| f[c].as_ref().map(|f| &f.labels[..])).collect::<Option<_>>()?;
-        Some(log_probability(&|i| agrees(i, &rest[fold[i]], of_folds[fold[i]])))
+        Some(log_probability(pairs.iter().map(|&i| predicts(i, &rest[fold[i]], of_folds[fold[i]]))))
     };
     let listening = (0..listening.len()).filter_map(of).reduce(f64::max);
     Ok(listening.zip(untold).map(|(listening, untold)| Predicted { listening, untold }))
+}
+
+/// Of what is said (same?) of pairs that are together in a clustering or not, by how often either kind is said to be the
+/// same: a clustering that is all one says nothing.
+fn log_probability(pairs: impl Iterator<Item = (bool, bool)>) -> f64 {
+    let mut counts = [[0.0f64; 2]; 2];
+    pairs.for_each(|(together, same)| counts[usize::from(together)][usize::from(same)] += 1.0);
+    let of = |[no, yes]: [f64; 2]| {
+        let share = (yes + 0.5) / (yes + no + 1.0);
+        yes * share.ln() + no * (1.0 - share).ln()
+    };
+    counts.into_iter().map(of).sum()
 }
 
 #[cfg(test)]
@@ -100,6 +98,15 @@ mod tests {
     use crate::constraints::generate;
     use crate::data::Dataset;
     use crate::rng::Rng;
+
+    #[test]
+    fn clusters_that_are_all_one_predict_nothing() {
+        let said = |i: usize| i % 2 == 0;
+        let chance = -60.0 * std::f64::consts::LN_2;
+        let of = |together: &dyn Fn(usize) -> bool| log_probability((0..60).map(|i| (together(i), said(i))));
+        assert!((of(&|_| true) - chance).abs() < 1e-9 && (of(&|_| false) - chance).abs() < 1e-9);
+        assert!(of(&said) > -2.0 && of(&|i| said(i) != (i < 6)) < -15.0);
+    }
 
     #[test]
     fn right_pairs_teach_and_wrong_ones_mislead() {

@@ -40,14 +40,20 @@ const MOST_TIED: usize = 12_000;
 /// Nats by which more clusters must explain the constraints better than errors do, so that these are not blamed. Right
 /// constraints of more classes than clusters had 10 to 69, noisy ones that are doubted at most 6.4. Chosen with both in view.
 const MORE_CLUSTERS: f64 = 8.0;
-/// Suspects are left out although nothing contradicts them from this evidence on, where rows know the truth: its surprise
-/// is at most the first number (nats for each constraint; chance has .69), up to three clusters and beyond. From the second
-/// number on the evidence must also exceed what listening to others teaches about a constraint, in between a part of that.
-/// Chosen, like all up to `HEARD`, with the truth in view, on 1,790 clean and 1,900 noisy sets (n/4, n/2, n constraints) of
-/// 32 data sets; no clean one is doubted then.
-const LEFT_OUT: f64 = 1.0;
-const KNOWN: (f64, f64) = (0.12, 0.2);
-const KNOWN_OF_MANY: (f64, f64) = (0.06, 0.12);
+/// What is asked of evidence before suspects are left out although nothing contradicts them, where neighbours are heard.
+/// Chosen, like all up to `HEARD`, with the truth in view, on some 1,800 clean and 1,900 noisy sets (n/4, n/2, n
+/// constraints) of 32 data sets; no clean one is doubted then.
+struct Asked {
+    /// So much, where rows know the truth: its surprise is at most `known` (nats for each constraint; chance has .69).
+    least: f64,
+    known: f64,
+    /// Where it surprises so much, as much as listening to others teaches about a constraint and `more`; between the two a
+    /// part of that.
+    unknown: f64,
+    more: f64,
+}
+const OF_FEW_CLUSTERS: Asked = Asked { least: 1.0, known: 0.12, unknown: 0.2, more: 0.0 };
+const OF_MORE: Asked = Asked { least: 2.5, known: 0.06, unknown: 0.12, more: 2.0 };
 /// Few constraints are soon misread: up to 50 ask for so much more evidence, 100 for none.
 const MISREAD: f64 = 13.0;
 /// Nats for each constraint that unlearning by listening can speak for errors at the most.
@@ -305,13 +311,13 @@ impl<'a, F: Float> Judge<'a, F> {
 
     /// Does evidence like this (log Bayes factor of errors) suffice where neighbours are heard?
     fn convicts(&self, ctx: &RunContext, fit: &Fit, odds: f64) -> Result<bool> {
-        if odds < LEFT_OUT {
+        let asked = if self.k <= FEW_CLUSTERS { OF_FEW_CLUSTERS } else { OF_MORE };
+        if odds < asked.least {
             return Ok(false);
         }
         let (count, judged) = (self.said.len() as f64, self.pair_of.len());
-        let (known, unknown) = if self.k <= FEW_CLUSTERS { KNOWN } else { KNOWN_OF_MANY };
         let surprise = surprise(&fit.wrong[..judged], &fit.agree[..judged]);
-        let misread = ((surprise - known) / (unknown - known)).clamp(0.0, 1.0);
+        let misread = ((surprise - asked.known) / (asked.unknown - asked.known)).clamp(0.0, 1.0);
         if misread == 0.0 {
             return Ok(true);
         }
@@ -321,7 +327,7 @@ impl<'a, F: Float> Judge<'a, F> {
         let heard = predicted.listening.max(predicted.untold) >= HEARD * count;
         let few = ((100.0 - count) / 50.0).clamp(0.0, 1.0);
         let lesson = predicted.lesson().max(-MOST_UNLEARNT * count);
-        Ok(heard && odds >= misread * (few * MISREAD + lesson))
+        Ok(heard && odds >= misread * (asked.more + few * MISREAD + lesson))
     }
 
     fn convicted_by_centres(&self, odds: f64) -> bool {

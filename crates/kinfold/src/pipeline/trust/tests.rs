@@ -427,3 +427,50 @@ fn errors_that_echo_in_their_neighbourhood_are_found_by_holding_constraints_out(
     let listed = found.distrusted.iter().filter(|d| truly(d)).count();
     assert!(listed >= 6, "{listed} of 11");
 }
+
+#[test]
+fn rows_that_know_the_truth_show_a_few_errors_among_many_clusters() {
+    // Errors among answers about clusters that hardly overlap; none contradicts another.
+    let (mut noisy, mut asked, mut wrong_found, mut listed) = (0, 0, 0, 0);
+    for seed in 0..6u64 {
+        let (rows, truth) = blobs(240, 4, 4, 1.0, seed);
+        let data = Dataset::dense(&rows, 4).unwrap();
+        let right = generate::balanced(&truth, 120, false, &mut Rng::stream(seed, "given", 0)).unwrap().constraints;
+        let wrong = generate::noisy(&right, 12, &mut Rng::stream(seed, "wrong", 0)).unwrap();
+        let verdict = |given| assess(&ctx(), &data, None, given, 4, Trust::Auto).unwrap();
+        assert_eq!(verdict(&right).verdict, Verdict::Hard, "{seed}");
+        let found = verdict(&wrong);
+        if found.contradictions > 0 {
+            continue;
+        }
+        asked += 1;
+        noisy += usize::from(found.verdict == Verdict::Noisy);
+        let truly = |d: &Distrusted| (truth[d.a as usize] == truth[d.b as usize]) != (d.kind == MustLink);
+        wrong_found += found.distrusted.iter().filter(|d| truly(d)).count();
+        listed += found.distrusted.len();
+    }
+    assert!(asked >= 4 && noisy == asked, "{noisy} of {asked}");
+    assert!(
+        wrong_found >= 10 * asked && 5 * wrong_found >= 4 * listed,
+        "{wrong_found} of {asked} times 12, {listed} listed"
+    );
+}
+
+#[test]
+fn right_constraints_that_teach_are_not_taken_for_errors() {
+    // Four long thin classes side by side, which no model of the rows fits: without constraints they are cut across.
+    for seed in [3, 16, 19] {
+        let mut rng = Rng::stream(seed, "stripes", 0);
+        let truth: Vec<u32> = (0..160).map(|i| i % 4).collect();
+        let row = |&t: &u32| {
+            let along = 12.0 * rng.unit();
+            [along + 0.3 * f64::from(t), along + 0.1 * rng.normal(), rng.normal(), rng.normal()]
+        };
+        let rows: Vec<f64> = truth.iter().flat_map(row).collect();
+        let given = generate::balanced(&truth, 120, false, &mut Rng::stream(seed, "given", 0)).unwrap().constraints;
+        let found = assess(&ctx(), &Dataset::dense(&rows, 4).unwrap(), None, &given, 4, Trust::Auto).unwrap();
+        assert_eq!(found.verdict, Verdict::Hard, "{seed}: {found:?}");
+        // The noise model alone would have it that there are errors.
+        assert!(found.evidence.is_some_and(|e| e > 4.0), "{seed}: {found:?}");
+    }
+}
