@@ -3,8 +3,9 @@
 //! be clustered, and in the spectral embedding of the neighbours there. What predicts the constraints best decides, for
 //! "no errors" and for "some" alike. Very many rows are heard through centres alone. A constraint left out alone is still
 //! echoed by neighbours that had listened to it, so that "no errors" looks too good; up to three clusters a tenth of all is
-//! therefore also held out at a time, and either evidence suffices. Right constraints look like errors where there are
-//! fewer clusters than classes: before any is left out, more clusters without errors are tried.
+//! therefore also held out at a time, and either evidence counts. Rows that know classes badly take right constraints for
+//! errors: the worse they do, the more of what clusters learn by listening (`clusters.rs`) the evidence must exceed. Right
+//! ones look wrong too where there are fewer clusters than classes: more clusters without errors are tried first.
 
 mod hear;
 
@@ -54,7 +55,7 @@ struct Asked {
 }
 const OF_FEW_CLUSTERS: Asked = Asked { least: 1.0, known: 0.12, unknown: 0.2, more: 0.0 };
 const OF_MORE: Asked = Asked { least: 2.5, known: 0.06, unknown: 0.12, more: 2.0 };
-/// Few constraints are soon misread: up to 50 ask for so much more evidence, 100 for none.
+/// Few constraints are soon misread: up to 50 ask for twice the least evidence, and so much more, 100 for neither.
 const MISREAD: f64 = 13.0;
 /// Nats for each constraint that unlearning by listening can speak for errors at the most.
 const MOST_UNLEARNT: f64 = 0.05;
@@ -312,10 +313,11 @@ impl<'a, F: Float> Judge<'a, F> {
     /// Does evidence like this (log Bayes factor of errors) suffice where neighbours are heard?
     fn convicts(&self, ctx: &RunContext, fit: &Fit, odds: f64) -> Result<bool> {
         let asked = if self.k <= FEW_CLUSTERS { OF_FEW_CLUSTERS } else { OF_MORE };
-        if odds < asked.least {
+        let (count, judged) = (self.said.len() as f64, self.pair_of.len());
+        let few = ((100.0 - count) / 50.0).clamp(0.0, 1.0);
+        if odds < asked.least * (1.0 + few) {
             return Ok(false);
         }
-        let (count, judged) = (self.said.len() as f64, self.pair_of.len());
         let surprise = surprise(&fit.wrong[..judged], &fit.agree[..judged]);
         let misread = ((surprise - asked.known) / (asked.unknown - asked.known)).clamp(0.0, 1.0);
         if misread == 0.0 {
@@ -325,7 +327,6 @@ impl<'a, F: Float> Judge<'a, F> {
             return Ok(false);
         };
         let heard = predicted.listening.max(predicted.untold) >= HEARD * count;
-        let few = ((100.0 - count) / 50.0).clamp(0.0, 1.0);
         let lesson = predicted.lesson().max(-MOST_UNLEARNT * count);
         Ok(heard && odds >= misread * (asked.more + few * MISREAD + lesson))
     }
