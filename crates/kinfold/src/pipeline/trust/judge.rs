@@ -48,13 +48,14 @@ struct Asked {
     /// So much, where rows know the truth: its surprise is at most `known` (nats for each constraint; chance has .69).
     least: f64,
     known: f64,
-    /// Where it surprises so much, as much as listening to others teaches about a constraint and `more`; between the two a
-    /// part of that.
+    /// Where it surprises so much, `MORE` and this share of what listening to others teaches about a constraint; between
+    /// the two a part of that.
     unknown: f64,
-    more: f64,
+    taught: f64,
 }
-const OF_FEW_CLUSTERS: Asked = Asked { least: 1.0, known: 0.12, unknown: 0.2, more: 0.0 };
-const OF_MORE: Asked = Asked { least: 2.5, known: 0.06, unknown: 0.12, more: 2.0 };
+const OF_FEW_CLUSTERS: Asked = Asked { least: 1.0, known: 0.12, unknown: 0.2, taught: 0.5 };
+const OF_MANY: Asked = Asked { least: 2.5, known: 0.06, unknown: 0.12, taught: 0.8 };
+const MORE: f64 = 2.0;
 /// Few constraints are soon misread: up to 50 ask for twice the least evidence, and so much more, 100 for neither.
 const MISREAD: f64 = 13.0;
 /// Nats for each constraint that unlearning by listening can speak for errors at the most.
@@ -312,7 +313,7 @@ impl<'a, F: Float> Judge<'a, F> {
 
     /// Does evidence like this (log Bayes factor of errors) suffice where neighbours are heard?
     fn convicts(&self, ctx: &RunContext, fit: &Fit, odds: f64) -> Result<bool> {
-        let asked = if self.k <= FEW_CLUSTERS { OF_FEW_CLUSTERS } else { OF_MORE };
+        let asked = if self.k <= FEW_CLUSTERS { OF_FEW_CLUSTERS } else { OF_MANY };
         let (count, judged) = (self.said.len() as f64, self.pair_of.len());
         let few = ((100.0 - count) / 50.0).clamp(0.0, 1.0);
         if odds < asked.least * (1.0 + few) {
@@ -327,8 +328,11 @@ impl<'a, F: Float> Judge<'a, F> {
             return Ok(false);
         };
         let heard = predicted.listening.max(predicted.untold) >= HEARD * count;
-        let lesson = predicted.lesson().max(-MOST_UNLEARNT * count);
-        Ok(heard && odds >= misread * (asked.more + few * MISREAD + lesson))
+        let lesson = match predicted.lesson() {
+            learnt if learnt > 0.0 => asked.taught * learnt,
+            unlearnt => unlearnt.max(-MOST_UNLEARNT * count),
+        };
+        Ok(heard && odds >= misread * (MORE + few * MISREAD + lesson))
     }
 
     fn convicted_by_centres(&self, odds: f64) -> bool {
