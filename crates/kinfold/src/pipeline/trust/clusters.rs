@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn clusters_that_are_all_one_predict_nothing() {
-        let said = |i: usize| i % 2 == 0;
+        let said = |i: usize| i.is_multiple_of(2);
         let chance = -60.0 * std::f64::consts::LN_2;
         let of = |together: &dyn Fn(usize) -> bool| log_probability((0..60).map(|i| (together(i), said(i))));
         assert!((of(&|_| true) - chance).abs() < 1e-9 && (of(&|_| false) - chance).abs() < 1e-9);
