@@ -54,8 +54,8 @@ struct Asked {
 const OF_FEW_CLUSTERS: Asked = Asked { least: 1.0, known: 0.12, unknown: 0.2 };
 const OF_MANY: Asked = Asked { least: 2.5, known: 0.06, unknown: 0.12 };
 const MORE: f64 = 2.0;
-/// The share of what clusters learn by listening that evidence must exceed.
-const TAUGHT: f64 = 0.6;
+/// The share of what clusters learn by listening that evidence must exceed: where rows know the truth, and where not.
+const TAUGHT: (f64, f64) = (0.25, 0.6);
 /// Few constraints are soon misread: up to 50 ask for twice the least evidence, and so much more, 100 for neither.
 const MISREAD: f64 = 13.0;
 /// Nats for each constraint that unlearning by listening can speak for errors at the most.
@@ -327,7 +327,8 @@ impl<'a, F: Float> Judge<'a, F> {
         let heard = misread == 0.0 || predicted.listening.max(predicted.untold) >= HEARD * count;
         let lesson = predicted.lesson();
         let (learnt, unlearnt) = (lesson.max(0.0), lesson.clamp(-MOST_UNLEARNT * count, 0.0));
-        Ok(heard && odds >= TAUGHT * learnt + misread * (MORE + few * MISREAD + unlearnt))
+        let taught = TAUGHT.0 + misread * (TAUGHT.1 - TAUGHT.0);
+        Ok(heard && odds >= taught * learnt + misread * (MORE + few * MISREAD + unlearnt))
     }
 
     fn convicted_by_centres(&self, odds: f64) -> bool {
