@@ -48,12 +48,13 @@ struct Asked {
     /// So much, where rows know the truth: its surprise is at most `known` (nats for each constraint; chance has .69).
     least: f64,
     known: f64,
-    /// Where it surprises so much, `MORE`; between the two a part of that.
+    /// Where it surprises so much, `MORE` and `MISFIT` for each cluster beyond three; between the two a part of that.
     unknown: f64,
 }
 const OF_FEW_CLUSTERS: Asked = Asked { least: 1.0, known: 0.12, unknown: 0.2 };
 const OF_MANY: Asked = Asked { least: 2.5, known: 0.06, unknown: 0.12 };
 const MORE: f64 = 2.0;
+const MISFIT: f64 = 0.5;
 /// The share of what clusters learn by listening that evidence must exceed: where rows know the truth, and where not.
 const TAUGHT: (f64, f64) = (0.25, 0.6);
 /// Few constraints are soon misread: up to 50 ask for twice the least evidence, and so much more, 100 for neither.
@@ -328,7 +329,8 @@ impl<'a, F: Float> Judge<'a, F> {
         let lesson = predicted.lesson();
         let (learnt, unlearnt) = (lesson.max(0.0), lesson.clamp(-MOST_UNLEARNT * count, 0.0));
         let taught = TAUGHT.0 + misread * (TAUGHT.1 - TAUGHT.0);
-        Ok(heard && odds >= taught * learnt + misread * (MORE + few * MISREAD + unlearnt))
+        let more = MORE + MISFIT * self.k.saturating_sub(FEW_CLUSTERS) as f64 + few * MISREAD;
+        Ok(heard && odds >= taught * learnt + misread * (more + unlearnt))
     }
 
     fn convicted_by_centres(&self, odds: f64) -> bool {
