@@ -37,7 +37,7 @@ _RESULTS = """    labels_ : array of shape (n_rows,)
     violations_ : Violations
         The constraints that do not hold.
     distrusted_ : list of dict
-        The constraints that were not believed, with the evidence.
+        The constraints that were not believed, then those that are kept but doubtful, with the evidence.
     representation_ : str
         The space in which the rows were clustered.
     termination_ : str

@@ -173,6 +173,40 @@ fn impossible_constraints_end_with_three_and_the_reason() {
 }
 
 #[test]
+fn the_constraints_that_are_least_sure_are_told_though_nothing_looks_wrong() {
+    // Five classes that overlap, and right answers about neighbours in the table.
+    let mut state = 7u64;
+    let mut unit = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / (1u64 << 24) as f64
+    };
+    let (mut table, mut answers) = ("id,x,y\n".to_owned(), "id_a,id_b,answer\n".to_owned());
+    let class = |i: usize| i / 3 * 7 % 5;
+    for i in 0..120 {
+        let middle = 0.8 * class(i) as f64;
+        table += &format!("r{i},{:.4},{:.4}\n", middle + unit() + unit(), unit());
+        if i % 2 == 1 {
+            let answer = if class(i) == class(i - 1) { "same" } else { "different" };
+            answers += &format!("r{},r{i},{answer}\n", i - 1);
+        }
+    }
+    let place = Place::new();
+    let (data, answers) = (place.file("d.csv", table), place.file("a.csv", answers));
+    let args = ["cluster", &data, "--id", "id", "-k", "5", "-c", &answers];
+    let text = err(&kinfold(&args));
+    for words in ["all kept", "least sure of ", "note: no constraint looks wrong", "more (--json lists them)"] {
+        assert!(text.contains(words), "'{words}' is not in: {text}");
+    }
+    assert_eq!(text.matches("wrong with probability").count(), 3, "{text}");
+    let of = |trust: &str| json(&[&args[..], &["--trust", trust, "--json", "-q"]].concat());
+    let (auto, hard) = (of("auto"), of("hard"));
+    let listed = auto["distrusted"].as_array().unwrap();
+    assert!(listed.len() > 3 && listed.iter().all(|d| d["kept"] == true && d["broken"] == false), "{listed:?}");
+    assert_eq!((&auto["trust"]["verdict"], &auto["trust"]["error_rate"]), (&"hard".into(), &0.0.into()));
+    assert_eq!(auto["labels"], hard["labels"]);
+}
+
+#[test]
 fn bad_tables_are_refused_with_file_line_column_and_value() {
     let place = Place::new();
     let cases: [(&str, &[u8], &[&str]); 11] = [

@@ -15,8 +15,9 @@ use crate::failure::{BROKEN, Failure, INTERRUPTED, USAGE};
 use crate::load;
 use crate::session::{Done, Session, count, number};
 
-/// Most violations that are told to people one by one.
+/// Most violations that are told to people one by one, and most doubtful constraints where none looks wrong.
 const TOLD: usize = 10;
+const TOLD_IF_NONE_LOOKS_WRONG: usize = 3;
 
 pub fn run(session: &Session, args: &ClusterArgs) -> Done {
     let file =
@@ -193,6 +194,30 @@ fn to_json(
     value
 }
 
+/// The constraints that are not believed, and those that are kept but doubtful.
+fn doubts(run: &Run, file: &DataFile, given: &ConstraintSet) -> String {
+    let distrusted = run.distrusted();
+    let Some(found) = run.assessment.as_ref().filter(|_| !distrusted.is_empty()) else { return String::new() };
+    let left_out = distrusted.iter().filter(|d| !d.kept).count();
+    let constraints = |n| count(n, "constraint");
+    let (what, most) = match (left_out, distrusted.len() - left_out) {
+        (0, kept) if found.shows_no_errors() => {
+            (format!("least sure of {}, kept", constraints(kept)), TOLD_IF_NONE_LOOKS_WRONG)
+        }
+        (0, kept) => (format!("distrusts {}, kept, but to be looked at again", constraints(kept)), TOLD),
+        (_, 0) => (format!("distrusts {}, left out", constraints(left_out)), TOLD),
+        (_, kept) => (format!("distrusts {}, left out, and doubts {kept} more, kept", constraints(left_out)), TOLD),
+    };
+    let mut text = format!("{what}:\n");
+    for d in distrusted.iter().take(most) {
+        text += &format!("  {}\n", d.describe(given, |row| file.ids.get(row as usize).into_owned()));
+    }
+    if distrusted.len() > most {
+        text += &format!("  … and {} more (--json lists them)\n", distrusted.len() - most);
+    }
+    text
+}
+
 /// What happened, for people.
 pub fn summary(run: &Run, scores: &[(&'static str, Option<f64>)], file: &DataFile, given: &ConstraintSet) -> String {
     let ended = match run.termination {
@@ -237,22 +262,7 @@ pub fn summary(run: &Run, scores: &[(&'static str, Option<f64>)], file: &DataFil
             }
         }
     }
-    let distrusted = run.distrusted();
-    if !distrusted.is_empty() {
-        let left_out = distrusted.iter().filter(|d| !d.kept).count();
-        let what = match (left_out, distrusted.len() - left_out) {
-            (0, kept) => format!("{}, kept, but to be looked at again", count(kept, "constraint")),
-            (_, 0) => format!("{}, left out", count(left_out, "constraint")),
-            (_, kept) => format!("{}, left out, and doubts {kept} more, kept", count(left_out, "constraint")),
-        };
-        text += &format!("distrusts {what}:\n");
-        for d in distrusted.iter().take(TOLD) {
-            text += &format!("  {}\n", d.describe(given, |row| file.ids.get(row as usize).into_owned()));
-        }
-        if distrusted.len() > TOLD {
-            text += &format!("  … and {} more (--json lists them)\n", distrusted.len() - TOLD);
-        }
-    }
+    text += &doubts(run, file, given);
     let shown: Vec<String> =
         scores.iter().filter_map(|(name, s)| s.map(|s| format!("{} {s:.4}", name.replace('_', " ")))).collect();
     if !shown.is_empty() {

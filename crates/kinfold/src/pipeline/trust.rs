@@ -2,7 +2,8 @@
 //! wrong with probability 1/(1+e^w). `auto`: all, unless they contradict each other or predict each other far better
 //! with errors than without; then those that the rows and the rest predict to be errors are left out and listed with the
 //! evidence, and so many suspects after them that most of the errors should be on the list. With less evidence, or where
-//! more clusters explain them better than errors do, all are kept, and those that look wrong are listed. Model and grid:
+//! more clusters explain them better than errors do, all are kept, and those that look wrong are listed; where nothing
+//! looks wrong and errors are not ruled out either, those that would be the likeliest. Model and grid:
 //! `blocks/belief.rs`, `scan.rs`. Decided here: pairs are judged; sets and partial labellings (rules, columns) are believed,
 //! unless they contradict each other. A finite weight is a smallest probability of error; an infinite one says nothing, so
 //! confidence 1 is judged like no confidence, and who has proof asks for `hard`. No labelling into k clusters is an error
@@ -122,9 +123,13 @@ impl Assessment {
         let left_out = self.distrusted.iter().filter(|d| !d.kept);
         Repair { dropped: left_out.map(drop).collect(), ..Repair::default() }.apply(given)
     }
-}
 
-impl Assessment {
+    /// Nothing looks wrong: what is listed would be the likeliest if something were.
+    pub fn shows_no_errors(&self) -> bool {
+        let all_kept = self.distrusted.iter().all(|d| d.kept);
+        self.verdict == Verdict::Hard && all_kept && self.error_rate.is_none_or(|rate| rate == 0.0)
+    }
+
     /// What a user should know about it; nothing when all are believed.
     pub(super) fn note(&self, given: &ConstraintSet) -> Option<String> {
         let pairs = pairs_that_count(given).count();
@@ -132,9 +137,15 @@ impl Assessment {
         let (count, reason) = (self.distrusted.len() - kept, &self.reason);
         let what = match self.verdict {
             Verdict::Hard if count == 0 && kept == 0 => return None,
+            Verdict::Hard if self.shows_no_errors() => {
+                return Some(format!(
+                    "no constraint looks wrong ({reason}), but the rows cannot vouch for all: should some be, the {kept} \
+                     of {pairs} that are listed with the evidence are the likeliest"
+                ));
+            }
             Verdict::Hard if count == 0 => {
                 return Some(format!(
-                    "{kept} of {pairs} constraints look wrong, but {reason}, so all are kept; each is listed with the \
+                    "{kept} of {pairs} constraints are doubtful, but {reason}, so all are kept; each is listed with the \
                      evidence: look at them again"
                 ));
             }
@@ -224,7 +235,7 @@ impl Looked {
         trust: Trust,
     ) -> Result<Settled> {
         let mut assessment = self.assess(ctx, &Space::new(data, scaling)?, given, k, trust)?;
-        if assessment.distrusted.is_empty() && self.keepable(k) {
+        if assessment.distrusted.iter().all(|d| d.kept) && self.keepable(k) {
             let labels = assessment.labels.take().filter(|_| assessment.verdict == Verdict::Soft);
             let assessment = Some(assessment);
             return Ok(Settled { believed: None, chunklets: self.chunklets, labels, assessment });
@@ -279,8 +290,8 @@ impl Looked {
             let some = given.map_pairs(|i, p| Some(if asked[i] { *p } else { Pair { weight: 0.0, ..*p } }));
             // What centres say about some can be asked about all; neighbours cannot.
             let (found, used) = self.assess_on(!too_many, ctx, space, &some, k, trust)?;
-            if found.verdict == Verdict::Hard && found.distrusted.is_empty() {
-                return Ok(found);
+            if found.shows_no_errors() || (found.verdict == Verdict::Hard && found.distrusted.is_empty()) {
+                return Ok(Assessment { distrusted: Vec::new(), ..found });
             }
             if let Some(used) = used.filter(|_| too_many) {
                 return self.by_the_same(ctx, space, given, k, found, &used);

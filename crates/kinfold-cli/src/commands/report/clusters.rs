@@ -404,8 +404,14 @@ impl Run<'_> {
             return;
         }
         page.heading(2, "Doubted answers");
-        if let Some(reason) = self.json["trust"]["reason"].as_str() {
-            page.text(reason);
+        let trust = &self.json["trust"];
+        if let Some(reason) = trust["reason"].as_str() {
+            let shows_no_errors = trust["error_rate"] == 0.0 && all.iter().all(|d| d["kept"] == true);
+            page.text(if shows_no_errors {
+                format!("No answer looks wrong ({reason}), but the rows cannot vouch for all: should some be, these are the likeliest.")
+            } else {
+                reason.to_owned()
+            });
         }
         let columns = ["said", "row", "and row", "where", "wrong with probability", "what was done", "evidence"];
         let mut table = Table::new("Most probably wrong first: look at these again", columns.len(), &columns);

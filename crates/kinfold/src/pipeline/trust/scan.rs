@@ -203,8 +203,8 @@ pub(super) struct Grid<'a> {
 pub(super) struct Scan {
     points: Vec<Point>,
     fits: Vec<Vec<Fit>>,
-    /// Per ε, at the best point: the fit there, with what fits without a factor say of it.
-    held_out: Option<Vec<Fit>>,
+    /// Per ε, at the best point: how well factors are predicted by fits without them.
+    held_out: Option<Vec<f64>>,
 }
 
 /// Fits every point and error rate; `None` when the run was stopped.
@@ -273,36 +273,27 @@ impl Scan {
         let heard = ctx.pool.map(tasks.len() * FOLDS, |i| {
             let ((b, e), silent) = (tasks[i / FOLDS], &folds[i % FOLDS]);
             if ctx.checkpoint().is_err() {
-                return Vec::new();
+                return 0.0;
             }
             let settings = ground.settings(points[b], errors[e], case.odds);
             let start = &self.fits[b][e].centres;
             let fit = belief::fit_without(&inner, &field, case.network, &settings, start, silent);
-            let of = |&s: &u32| [&fit.same, &fit.wrong, &fit.agree, &fit.log_predictive].map(|of| of[s as usize]);
-            silent.iter().map(of).collect()
+            silent.iter().map(|&s| fit.log_predictive[s as usize]).sum::<f64>()
         });
         if ctx.checkpoint().is_err() {
             return false;
         }
-        let mut best: Vec<Option<Fit>> = vec![None; rates];
-        for (&(b, e), of_folds) in tasks.iter().zip(heard.chunks_exact(FOLDS)) {
-            let mut fit = self.fits[b][e].clone();
-            for (&s, &[same, wrong, agree, log]) in folds.iter().flatten().zip(of_folds.iter().flatten()) {
-                let s = s as usize;
-                (fit.same[s], fit.wrong[s], fit.agree[s], fit.log_predictive[s]) = (same, wrong, agree, log);
-            }
-            fit.predictive = fit.log_predictive.iter().sum();
-            if best[e].as_ref().is_none_or(|b| fit.predictive > b.predictive) {
-                best[e] = Some(fit);
-            }
+        let mut best = vec![f64::NEG_INFINITY; rates];
+        for (&(_, e), of_folds) in tasks.iter().zip(heard.chunks_exact(FOLDS)) {
+            best[e] = best[e].max(of_folds.iter().sum());
         }
-        self.held_out = best.into_iter().collect();
+        self.held_out = Some(best);
         true
     }
 
-    /// What held-out factors show at an error rate, where they were held out.
-    pub fn held_out(&self, e: usize) -> Option<&Fit> {
-        self.held_out.as_ref().map(|best| &best[e])
+    /// The log-probability of held-out factors at an error rate, where they were held out.
+    pub fn held_out(&self, e: usize) -> Option<f64> {
+        self.held_out.as_ref().map(|best| best[e])
     }
 
     fn score(&self, b: usize, e: usize) -> f64 {
@@ -314,7 +305,11 @@ impl Scan {
     pub fn top(&self, e: usize) -> f64 {
         (0..self.fits.len()).map(|b| self.score(b, e)).fold(f64::NEG_INFINITY, f64::max)
     }
-    /// The fit with that score.
+    /// All fits at an error rate, with their scores.
+    pub fn at(&self, e: usize) -> impl Iterator<Item = (f64, &Fit)> {
+        (0..self.fits.len()).map(move |b| (self.score(b, e), &self.fits[b][e]))
+    }
+    /// The fit with the best one.
     pub fn best_at(&self, e: usize) -> &Fit {
         let better = |a: usize, b: usize| if self.score(b, e) > self.score(a, e) { b } else { a };
         &self.fits[(1..self.fits.len()).fold(0, better)][e]

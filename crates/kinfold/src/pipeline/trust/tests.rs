@@ -474,3 +474,23 @@ fn right_constraints_that_teach_are_not_taken_for_errors() {
         assert!(found.evidence.is_some_and(|e| e > 4.0), "{seed}: {found:?}");
     }
 }
+
+#[test]
+fn the_likeliest_errors_are_listed_where_rows_know_little_though_nothing_looks_wrong() {
+    let (mut found_wrong, mut listed) = (0, 0);
+    for seed in [1, 3, 7, 8] {
+        // Five classes that overlap: with and without errors the constraints are predicted equally badly.
+        let (rows, truth) = blobs(160, 3, 5, 3.5, 40 + seed);
+        let right = generate::balanced(&truth, 80, false, &mut Rng::stream(seed, "given", 0)).unwrap().constraints;
+        let given = generate::noisy(&right, 8, &mut Rng::stream(seed, "wrong", 0)).unwrap();
+        let found = assess(&ctx(), &Dataset::dense(&rows, 3).unwrap(), None, &given, 5, Trust::Auto).unwrap();
+        assert!(found.shows_no_errors() && found.evidence.is_some_and(|e| e < -2.0), "{seed}: {found:?}");
+        assert!(found.note(&given).is_some_and(|n| n.contains("no constraint looks wrong")), "{seed}");
+        assert!(found.distrusted.iter().all(|d| d.kept && d.probability_wrong > 0.05), "{seed}");
+        let truly = |d: &Distrusted| (truth[d.a as usize] == truth[d.b as usize]) != (d.kind == MustLink);
+        found_wrong += found.distrusted.iter().filter(|d| truly(d)).count();
+        listed += found.distrusted.len();
+    }
+    // Of 32 wrong ones among 320.
+    assert!(found_wrong >= 22 && listed <= 100, "{found_wrong} found, {listed} listed");
+}
