@@ -70,6 +70,9 @@ spiral rckm .05 .07 .09
 /// What Table 2 prints for CKM on tr11, tr12 and tr23 is, number by number, its lines for sonar, ecoli and libras: left out.
 pub const BCKM_MISPRINT: &str = "The printed CKM lines for tr11, tr12 and tr23 are those of sonar, ecoli and libras, number by number, and are not counted.";
 
+/// What stands for data sets whose rows are not known.
+pub const LCC_OTHER_ROWS: &str = "letter: the paper does not say which 600 rows of which three classes it took; ours are the first 200 of I, J and L each. half-rings: ours are made like those of the paper.";
+
 /// Table 3: seconds.
 const BCKM_SECONDS: &str = "
 iris bckm .02 .27 .49

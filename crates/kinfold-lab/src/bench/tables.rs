@@ -52,9 +52,7 @@ pub(super) fn against_print(suite: Suite, store: &Store, page: &mut Page, protoc
     let methods = suite.methods().len();
     table.mark_best(&(2..3 + methods).collect::<Vec<_>>(), Better::Higher);
     page.table(table);
-    if which == Which::Bckm {
-        page.text(printed::BCKM_MISPRINT);
-    }
+    page.text(if which == Which::Bckm { printed::BCKM_MISPRINT } else { printed::LCC_OTHER_ROWS });
     if !below.is_empty() {
         page.text(format!("Below the best printed number: {}.", below.join(", ")));
     }
