@@ -82,11 +82,12 @@ const WOULD_SHOW: f64 = 3.0;
 const MOST_DISTRUSTED: f64 = 0.25;
 /// Constraints that are more doubtful than the average are listed, though kept, until this share of the errors that are
 /// expected is on the list. Where rows say little the expectation is too sure of itself: with 10 % of errors two thirds of
-/// those that matter are then on the list, which names a quarter of the constraints (glass, sonar, vehicle with n/2).
+/// those that matter are then on the list, which names a quarter to a third of the constraints (glass, sonar, vehicle
+/// with n/2).
 /// Chosen with the truth in view, on twelve data sets.
 const COVERED: f64 = 0.85;
 /// A constraint often repeats what another said: so many predictions count as one where fits are weighed against each other.
-/// With 1 fewer errors were listed among many clusters, with 3 among two (twelve data sets, truth in view).
+/// With 1 fewer errors were listed among many clusters, with 3 they came later among two (twelve data sets, truth in view).
 const REPEATED: f64 = 2.0;
 /// The least probability of being wrong that is worth a second look. Less than one error that is expected is none.
 const DOUBTFUL: f64 = 0.05;
