@@ -71,7 +71,7 @@ spiral rckm .05 .07 .09
 pub const BCKM_MISPRINT: &str = "The printed CKM lines for tr11, tr12 and tr23 are those of sonar, ecoli and libras, number by number, and are not counted.";
 
 /// What stands for data sets whose rows are not known.
-pub const LCC_OTHER_ROWS: &str = "letter: the paper does not say which 600 rows of which three classes it took; ours are the first 200 of I, J and L each. half-rings: ours are made like those of the paper.";
+pub const LCC_OTHER_ROWS: &str = "letter: the paper does not say which 600 rows of which three classes it took; ours are the first 200 of I, J and L each. half-rings: a lookalike of as many rows, because the points of the paper are not public.";
 
 /// Table 3: seconds.
 const BCKM_SECONDS: &str = "

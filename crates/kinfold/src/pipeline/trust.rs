@@ -135,6 +135,7 @@ impl Assessment {
         let pairs = pairs_that_count(given).count();
         let kept = self.distrusted.iter().filter(|d| d.kept).count();
         let (count, reason) = (self.distrusted.len() - kept, &self.reason);
+        let doubtful = if kept > 0 { format!(", and {kept} more are doubtful but kept") } else { String::new() };
         let what = match self.verdict {
             Verdict::Hard if count == 0 && kept == 0 => return None,
             Verdict::Hard if self.shows_no_errors() => {
@@ -149,14 +150,11 @@ impl Assessment {
                      evidence: look at them again"
                 ));
             }
-            Verdict::Hard => format!("{count} of {pairs} constraints given with doubt are probably wrong and left out"),
-            Verdict::Soft => format!("{count} of {pairs} constraints are probably wrong or broken"),
-            Verdict::Noisy if kept == 0 => {
-                format!("{count} of {pairs} constraints are not believed, because {reason}")
+            Verdict::Hard => {
+                format!("{count} of {pairs} constraints given with doubt are probably wrong and left out{doubtful}")
             }
-            Verdict::Noisy => format!(
-                "{count} of {pairs} constraints are not believed, because {reason}, and {kept} more are doubtful but kept"
-            ),
+            Verdict::Soft => format!("{count} of {pairs} constraints are probably wrong or broken"),
+            Verdict::Noisy => format!("{count} of {pairs} constraints are not believed, because {reason}{doubtful}"),
         };
         Some(format!("{what}; each is listed with the evidence (--trust hard believes all)"))
     }

@@ -494,3 +494,25 @@ fn the_likeliest_errors_are_listed_where_rows_know_little_though_nothing_looks_w
     // Of 32 wrong ones among 320.
     assert!(found_wrong >= 22 && listed <= 100, "{found_wrong} found, {listed} listed");
 }
+
+#[test]
+fn what_is_left_out_and_what_is_doubtful_but_kept_are_both_told() {
+    let (rows, truth) = blobs(160, 3, 5, 3.5, 41);
+    let mut given = generate::balanced(&truth, 80, false, &mut Rng::stream(1, "given", 0)).unwrap().constraints;
+    // The two rows that are farthest apart, by somebody who is not sure.
+    let distance2 =
+        |&(a, b): &(usize, usize)| -> f64 { (0..3).map(|d| (rows[3 * a + d] - rows[3 * b + d]).powi(2)).sum() };
+    let all = (0..160).flat_map(|a| (0..a).map(move |b| (a, b)));
+    let (a, b) = all.max_by(|x, y| distance2(x).total_cmp(&distance2(y))).unwrap();
+    given.add_weighted_pair(MustLink, a, b, 0.1, Origin::default()).unwrap();
+    let found = assess(&ctx(), &Dataset::dense(&rows, 3).unwrap(), None, &given, 5, Trust::Auto).unwrap();
+    let left_out: Vec<ConstraintId> = found.distrusted.iter().filter(|d| !d.kept).map(|d| d.id).collect();
+    assert_eq!((found.verdict, &left_out[..]), (Verdict::Hard, &[ConstraintId::Pair(80)][..]), "{found:?}");
+    let kept = found.distrusted.len() - 1;
+    assert!(kept > 0 && !found.shows_no_errors());
+    let note = found.note(&given).unwrap();
+    assert!(
+        note.starts_with("1 of 81 constraints given with doubt") && note.contains(&format!("and {kept} more are")),
+        "{note}"
+    );
+}
